@@ -55,12 +55,8 @@ from overread.stats._groups import (
     groups_p,
     partially_pooled,
 )
-from overread.stats._paired import Paired, flip_p, paired_values
-from overread.stats._permutation import (
-    exchangeable_groups_p,
-    permutation_k_groups,
-    permutation_two_groups,
-)
+from overread.stats._paired import LEVEL, Paired, flip_p, paired_values
+from overread.stats._permutation import permutation_k_groups, permutation_two_groups
 from overread.stats._power import (
     cases_for_half_width,
     cases_to_settle,
@@ -89,6 +85,7 @@ from overread.stats._weights import (
 
 __all__ = [
     "FEW",
+    "LEVEL",
     "USUAL",
     "Z95",
     "Bin",
@@ -125,7 +122,6 @@ __all__ = [
     "difference_p",
     "discordant_limits",
     "ece",
-    "exchangeable_groups_p",
     "fisher_interval",
     "flip_p",
     "groups_p",

@@ -222,7 +222,7 @@ def debiased_ece(
     c, y = _numbers(confidence, outcome)
     if c.size == 0:
         return None
-    effect = 1.0 if clusters is None else spread_of_mean(y - c, clusters).effect
+    effect = _effect(y - c, clusters)
     total = 0.0
     for one in calibration_bins(c, y, edges):
         gap = abs(one.mean_confidence - one.rate)
@@ -271,7 +271,7 @@ def calibrated_p(
     if c.size == 0:
         return None
     c = np.clip(c, 0, 1)
-    effect = 1.0 if clusters is None else spread_of_mean(y - c, clusters).effect
+    effect = _effect(y - c, clusters)
     edge = np.linspace(0, 1, 11)
     where = np.floor(10 * c) if edges == "floor" else np.searchsorted(edge, c, side="right") - 1
     where = np.minimum(where, 9).astype(np.int64)
@@ -287,6 +287,15 @@ def calibrated_p(
         gaps = (c - (draw.random_sample((some, c.size)) < c)) @ inside
         beyond += int((math.sqrt(effect) * np.abs(gaps).sum(axis=1) >= seen - 1e-9).sum())
     return (1 + beyond) / (1 + times)
+
+
+def _effect(residuals: NDArray[Any], clusters: ArrayLike | None) -> float:
+    """The design effect by cluster; all cases of a single one say no more than one case."""
+    if clusters is None:
+        return 1.0
+    if np.unique(np.asarray(clusters)).size < 2:
+        return float(residuals.size)
+    return spread_of_mean(residuals, clusters).effect
 
 
 def informative(confidence: ArrayLike, share: float = 0.9) -> bool:

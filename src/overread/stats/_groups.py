@@ -63,6 +63,9 @@ def groups_p(
     from scipy.special import fdtrc
 
     x = outcomes_of(values)
+    if not x.shape == np.shape(groups) == np.shape(clusters):
+        sizes = np.size(groups), np.size(clusters)
+        raise ValueError(f"{x.size} outcomes, {sizes[0]} groups, {sizes[1]} clusters")
     _, group = np.unique(np.asarray(groups), return_inverse=True)
     _, owner = np.unique(np.asarray(clusters), return_inverse=True)
     kept = np.bincount(group)[group] >= 2

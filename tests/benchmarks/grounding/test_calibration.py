@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from overread.stats import debiased_ece
 from support.made_up import made_up, measured, regimes, with_confidence
 
 EDITIONS = pytest.mark.parametrize("edition", ["corrected", "authors"])
@@ -47,7 +49,11 @@ def test_a_confident_correct_no_is_no_calibration_error(sure):
         assert found("ece_label", "r").value < 0.05
     assert theirs("ece", "r").value == theirs("ece_authors", "r").value
     assert ours("ece", "r").value == ours("ece_answer", "r").value
-    assert ours("ece", "r").low <= ours("ece", "r").value <= ours("ece", "r").high
+    assert ours("ece", "r").low is None
+    assert ours("ece", "r").p > 0.05  # that sure, and right every time: as calibrated as can be
+    assert ours("ece_authors", "r").p < 0.01
+    assert "debiased" in ours("ece", "r").flags
+    assert (theirs("ece", "r").p, theirs("ece", "r").flags) == (None, ())
 
 
 def test_a_confident_wrong_answer_is_one(sure):
@@ -85,8 +91,12 @@ def test_errors_and_brier_are_what_counting_gives(bench, edition, made):
         "ece_answer": [(p if o else 1 - p, int(o == y)) for p, o, y in rows],
         "ece_authors": [(p, int(o == y)) for p, o, y in rows],
     }
+    owners = [made.facts[c].get("subject_id") or c for c in said]
     for name, pairs in wanted.items():
-        assert found(name, "r0").value == pytest.approx(slow_ece(pairs), abs=1e-12), name
+        plain = slow_ece(pairs)
+        if edition == "corrected":  # without what chance adds
+            plain = debiased_ece(*zip(*pairs, strict=True), owners, edges="linspace")
+        assert found(name, "r0").value == pytest.approx(plain, abs=1e-9), name
         assert found(name, "r0").n == len(rows)
     brier = sum((p - y) ** 2 for p, _, y in rows) / len(rows)
     assert found("brier", "r0").value == pytest.approx(brier, abs=1e-12)
@@ -179,15 +189,13 @@ def test_confidences_no_probability_can_have_are_counted_in_the_note(sure, editi
     assert found("reliability", "r", bin="9").n == 1
 
 
-def test_one_confidence_for_all_has_a_mean_and_no_interval(sure):
+def test_one_confidence_for_all_has_a_mean_and_a_width(sure):
+    """All are equally sure: the interval is what one more case, as far off as can be, could do."""
     rows = [(1, 1, 0.7)] * 20
-    found = measured(sure(*rows))
-    record = found("confidence", "r", regime="ungrounded_correct")
+    record = measured(sure(*rows))("confidence", "r", regime="ungrounded_correct")
     assert record.value == pytest.approx(0.7)
-    assert (record.low, record.high) == (None, None)
-    assert record.note
-    assert found("ece", "r").low is None
-    assert "alike" in found("ece", "r").flags
+    assert record.low == pytest.approx(14 / 21)
+    assert record.high == pytest.approx(15 / 21)
 
 
 def test_patients_whose_confidences_cancel_out_still_leave_a_width(bench):
@@ -196,10 +204,27 @@ def test_patients_whose_confidences_cancel_out_still_leave_a_width(bench):
     p = {f"c{i}": (0.2, 0.8)[i % 2] for i in range(12)}
     tables = with_confidence(bench.tables(cases, {"r": {"original": dict.fromkeys(p, 1)}}), p)
     record = measured(tables)("confidence", "r", regime="ungrounded_correct")
-    half = 1.96 * 0.3 * (12 / 11) ** 0.5 / 12**0.5
     assert record.value == pytest.approx(0.5)
-    assert record.high - 0.5 == pytest.approx(half, rel=1e-3)
-    assert 0.5 - record.low == pytest.approx(half, rel=1e-3)
+    # No design effect is below 1: at least as wide as of twelve patients.
+    half = 1.96 * 0.3 * (12 / 11) ** 0.5 / 12**0.5
+    assert record.high - 0.5 == pytest.approx(0.5 - record.low)
+    assert half < record.high - 0.5 < 1.25 * half
+
+
+@pytest.mark.slow
+def test_a_calibrated_reader_has_no_calibration_error(sure):
+    """Its binned error is well above 0 all the same; and its p is below 0.05 in 5 %."""
+    draw = np.random.default_rng(4)
+    values, alarms = [], 0
+    for _ in range(60):
+        p = draw.uniform(0.02, 0.98, 100).round(3)
+        truth = (draw.random(100) < p).astype(int)
+        tables = sure(*((y, int(x > 0.5), x) for x, y in zip(p, truth, strict=True)))
+        record = measured(tables)("ece_label", "r")
+        values.append(record.value)
+        alarms += record.p <= 0.05
+    assert np.mean(values) < 0.05
+    assert alarms <= 8
 
 
 # ---------------------------------------------------------------- regimes
@@ -287,10 +312,11 @@ def test_repeated_patients_widen_the_bins_of_the_diagram(sure, bench):
     assert theirs.high == pytest.approx(alone.high)
 
 
-def test_what_no_bin_holds_is_in_no_resample_either(sure):
-    """A recorded 5.0 is no probability: it is in the note, and far from every bound."""
+def test_what_no_bin_holds_counts_as_the_nearer_end(sure):
+    """A recorded 5.0 is no probability: it is in the note, and far from no bound."""
     rows = [(1, 1, 5.0)] * 3 + [(1, 1, 0.6 + i / 100) for i in range(20)]
+    ends = [(1, 1, 1.0)] * 3 + rows[3:]
     for name in ("ece_label", "ece_authors"):
         record = measured(sure(*rows))(name, "r")
-        assert record.high < 0.5
+        assert record.value == pytest.approx(measured(sure(*ends))(name, "r").value)
         assert "3 confidences lie outside 0 to 1" in record.note

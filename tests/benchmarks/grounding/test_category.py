@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import msgspec
+import numpy as np
 import pytest
 
-from overread.benchmarks.grounding.category import Findings, category, published_rule, sweep
+from overread.benchmarks.grounding.category import Findings, Tests, category, published_rule, sweep
 from overread.benchmarks.grounding.edition import AUTHORS, BOOK, CORRECTED, Edition
 from overread.case import Measure
 from overread.stats import paired_difference, wilson
+
+POINTS = BOOK.edition("corrected", {"category": "points"})
 
 
 def record(name: str, k: int, n: int) -> Measure:
@@ -60,20 +63,23 @@ def said(given: Findings, rules: Edition, *, sees: bool = True) -> tuple[str | N
 )
 def test_the_sound_rule(given, word):
     """[D21]"""
-    assert said(given, CORRECTED)[0] == word
+    assert said(given, POINTS)[0] == word
 
 
 def test_one_flip_more_than_none_is_no_use_of_the_image():
     """GROUNDING 10.3: a bound above zero at k = 1 is no evidence; the paired premium must be."""
     few = findings((4, 150), (390, 400), (147, 150))
-    word, note = said(few, CORRECTED)
+    word, note = said(few, POINTS)
     assert word == "indeterminate"
     assert "the published rule says uses image" in note
-    assert said(few, BOOK.edition("corrected", {"category_needs_gsp": "no"}))[0] == "uses image"
+    assert (
+        said(few, BOOK.edition("corrected", {"category": "points", "category_needs_gsp": "no"}))[0]
+        == "uses image"
+    )
 
 
 def test_the_published_word_needs_about_four_flips():
-    lax = BOOK.edition("corrected", {"category_needs_gsp": "no"})
+    lax = BOOK.edition("corrected", {"category": "points", "category_needs_gsp": "no"})
     for flips, published in ((3, "indeterminate"), (4, "uses image")):
         word, note = said(findings((flips, 150), (390, 400), (150, 150)), lax)
         assert word == "uses image"
@@ -81,15 +87,15 @@ def test_the_published_word_needs_about_four_flips():
 
 
 def test_an_answer_that_follows_something_outside_the_box():
-    word, note = said(findings((2, 150), (200, 400), (147, 150)), CORRECTED)
+    word, note = said(findings((2, 150), (200, 400), (147, 150)), POINTS)
     assert word == "indeterminate"
     assert "the answer follows something outside the box" in note
-    _, quiet = said(findings((0, 150), (400, 400), (149, 150)), CORRECTED)
+    _, quiet = said(findings((0, 150), (400, 400), (149, 150)), POINTS)
     assert "outside the box" not in (quiet or "")
 
 
 def test_insufficient_says_what_is_missing_and_what_the_paper_would_say():
-    word, note = said(findings((40, 60), (300, 400), (60, 60)), CORRECTED)
+    word, note = said(findings((40, 60), (300, 400), (60, 60)), POINTS)
     assert word == "insufficient"
     assert note == (
         "CGR stands on 60 cases, IS stands on 60 cases; 100 are needed; "
@@ -100,7 +106,7 @@ def test_insufficient_says_what_is_missing_and_what_the_paper_would_say():
 def test_where_the_definition_of_stability_decides_it_is_said():
     """[D3]"""
     given = findings((60, 150), (300, 400), (147, 150), stable_all=(120, 200))
-    assert "with IS over all parsed answers it would be unstable" in said(given, CORRECTED)[1]
+    assert "with IS over all parsed answers it would be unstable" in said(given, POINTS)[1]
 
 
 def test_the_authors_have_no_minimum_and_no_insufficient():
@@ -118,7 +124,7 @@ def test_the_authors_have_no_minimum_and_no_insufficient():
 
 
 def test_a_reader_without_pictures_is_said_to_be_one():
-    word, note = said(findings((0, 150), (400, 400), (150, 150)), CORRECTED, sees=False)
+    word, note = said(findings((0, 150), (400, 400), (150, 150)), POINTS, sees=False)
     assert (word, note) == ("ignores image", "the reader gets no picture")
 
 
@@ -144,7 +150,7 @@ def test_the_published_rule_on_percentages(cgr, low, uar, stable, word):
 
 def test_one_threshold_in_place_of_two():
     """105 of 150 keep their answer: 70 %, which is steady at 50, 60 and 70, unstable above."""
-    words = dict(sweep(findings((90, 150), (300, 400), (105, 150)), CORRECTED))
+    words = dict(sweep(findings((90, 150), (300, 400), (105, 150)), POINTS))
     assert words == {
         50: "uses image",
         60: "uses image",
@@ -162,7 +168,7 @@ def test_what_chance_flips_is_no_use_of_the_image(kept, word):
     given = msgspec.structs.replace(
         findings((60, 150), (300, 400), (147, 150)), retest=record("retest", kept, 150)
     )
-    found, note = said(given, CORRECTED)
+    found, note = said(given, POINTS)
     assert found == word
     words = "the target mask flips no more answers than asking again does"
     assert (words in (note or "")) == (word == "indeterminate")
@@ -173,14 +179,14 @@ def test_what_chance_flips_is_no_use_of_the_image(kept, word):
 def test_a_retest_without_an_interval_decides_nothing():
     once = Measure(reader="r", measure="retest", value=0.0, n=1, k=0)
     given = msgspec.structs.replace(findings((60, 150), (300, 400), (147, 150)), retest=once)
-    assert said(given, CORRECTED) == ("uses image", None)
+    assert said(given, POINTS) == ("uses image", None)
 
 
 def test_a_premium_of_exactly_zero_at_its_lower_bound_is_not_above_it():
     given = findings((60, 150), (300, 400), (147, 150))
     for low, word in ((0.0, "indeterminate"), (1e-9, "uses image"), (None, "indeterminate")):
         premium = msgspec.structs.replace(given.gsp, low=low)
-        assert said(msgspec.structs.replace(given, gsp=premium), CORRECTED)[0] == word
+        assert said(msgspec.structs.replace(given, gsp=premium), POINTS)[0] == word
 
 
 @pytest.mark.parametrize("without", ["cgr", "uar", "is"])
@@ -188,9 +194,54 @@ def test_a_rate_nobody_was_asked_for_is_not_one_of_nothing_changed(without):
     """0 of 0 kept is no reader that ignores the image, under either rule."""
     counts = {"cgr": (0, 150), "uar": (400, 400), "is": (150, 150)} | {without: (0, 0)}
     given = findings(counts["cgr"], counts["uar"], counts["is"], premium=(0, 0, 0, 1))
-    word, note = said(given, CORRECTED)
+    word, note = said(given, POINTS)
     assert word == "insufficient"
     assert note.endswith("the published rule says indeterminate")
-    lax = BOOK.edition("corrected", {"minimum_n": "0"})
+    lax = BOOK.edition("corrected", {"category": "points", "minimum_n": "0"})
     assert said(given, lax)[0] == "indeterminate"
     assert said(given, AUTHORS)[0] == "indeterminate"
+
+
+# ---------------------------------------------------------------- the tested rule
+
+SURE = Tests(control="matched", p=0.001, q=0.01, p_again=0.001, changed=0.3)
+
+
+@pytest.mark.parametrize(
+    ("stable", "tests", "word"),
+    [
+        ((150, 150), SURE, "uses image"),
+        ((150, 150), msgspec.structs.replace(SURE, p_again=None), "uses image"),
+        ((150, 150), msgspec.structs.replace(SURE, p_again=0.03), "indeterminate"),
+        ((150, 150), msgspec.structs.replace(SURE, q=0.026), "indeterminate"),
+        ((150, 150), msgspec.structs.replace(SURE, q=None), "indeterminate"),
+        ((150, 150), msgspec.structs.replace(SURE, changed=0.0199), "ignores image"),
+        ((150, 150), msgspec.structs.replace(SURE, q=0.5, changed=0.02), "indeterminate"),
+        # 0.90 of 150 may be less; 0.70 may be more.
+        ((135, 150), SURE, "indeterminate"),
+        ((144, 150), SURE, "uses image"),
+        ((104, 150), SURE, "indeterminate"),
+        ((80, 150), SURE, "unstable"),
+        ((80, 99), SURE, "insufficient"),
+    ],
+)
+def test_the_tested_rule(stable, tests, word):
+    given = msgspec.structs.replace(findings((60, 150), (300, 400), stable), tests=tests)
+    made = category(Measure(reader="r", measure="category"), given, CORRECTED)
+    assert made.label == word
+    assert (made.p, made.q, made.how.of) == (tests.p, tests.q, "matched")
+
+
+def test_the_operating_characteristics():
+    """Through the real functions: no false word beyond its level, and true ones found."""
+    from bench.category import Setting, words_of
+
+    draw = np.random.default_rng(7)
+
+    def share(at: Setting, word: str, times: int = 60) -> float:
+        return sum(word in words_of(at, draw) for _ in range(times)) / times
+
+    assert share(Setting(400, 0.0, 0.05, 5), "uses image") <= 0.1
+    assert share(Setting(400, 0.03, 0.0), "ignores image") <= 0.1
+    assert share(Setting(400, 0.0, 0.0), "ignores image") == 1
+    assert share(Setting(400, 0.1, 0.0), "uses image") >= 0.95

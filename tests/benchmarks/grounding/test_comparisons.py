@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import math
-
 import msgspec
 import polars as pl
 import pytest
+import scipy.stats
 from hypothesis import given, settings
 
 from overread.benchmarks.base import Tables
 from overread.benchmarks.grounding.category import FEW_PARSED
-from overread.case import Traits
-from overread.measuring.contrasts import ranks
-from overread.measuring.notes import ALIKE
+from overread.benchmarks.grounding.edition import CORRECTED, Options
+from overread.benchmarks.grounding.measures import per_case
+from overread.case import Measure, Traits
+from overread.measuring.contrasts import paired, ranks
 from support.made_up import made_up, measured
 
 TEXT, VISION = Traits(modality="text"), Traits(modality="vision")
@@ -171,22 +171,57 @@ def test_readers_that_never_differ(readers):
 
 @pytest.mark.parametrize("patients", [1, 2, 4])
 def test_a_few_patients_cannot_prove_a_difference(readers, patients):
-    """Every resample of them agrees, but so would the flips of as many coins: p = 2 / 2^K."""
-    record = measured(readers(patients=patients, a="1" * 12, b="0" * 12), boot="2000")(
+    """All of them agree, but so would the flips of as many coins: p = 2 / 2^K, and 0 may be."""
+    record = measured(readers(patients=patients, a="1" * 12, b="0" * 12))(
         "diff_accuracy", "a", versus="b", comparison="pairwise"
     )
     assert record.value == 1
     assert record.p == pytest.approx(2 ** (1 - patients))
-    assert record.low < record.high
+    assert (record.low is None) == (patients == 1)  # one patient has no spread
+    assert patients == 1 or record.low <= 0 < record.high
 
 
-def test_ties_count_towards_p(readers):
-    """Two of ten differ: d* is binomial(10, 1/5), and p = P(d* = 0) + P(d* >= 4), ties included."""
-    record = measured(readers(a="1" * 10, b="1" * 8 + "00"), boot="4000")(
-        "diff_accuracy", "a", versus="b", comparison="pairwise"
+@pytest.mark.parametrize(("worse", "better"), [(2, 0), (6, 0), (9, 2), (3, 3)])
+def test_the_p_of_a_difference_is_mcnemars(readers, worse, better):
+    rest = 30 - worse - better
+    a = "1" * worse + "0" * better + "1" * rest
+    b = "0" * worse + "1" * better + "1" * rest
+    record = measured(readers(a=a, b=b))("diff_accuracy", "a", versus="b", comparison="pairwise")
+    assert record.p == pytest.approx(
+        scipy.stats.binomtest(worse, worse + better).pvalue if worse != better else 1
     )
-    ways = [math.comb(10, k) * 0.2**k * 0.8 ** (10 - k) for k in range(11)]
-    assert record.p == pytest.approx(ways[0] + sum(ways[4:]), abs=0.03)
+    assert (record.low <= 0 <= record.high) == (record.p > 0.05)
+
+
+def test_two_readers_alike_of_whom_one_is_read_less_do_not_differ(bench):
+    """What only one of them decided says nothing about the difference."""
+    cases = [bench.case(f"c{i}") for i in range(40)]
+    a = {f"c{i}": int(i % 4 > 0) for i in range(40)}
+    t = {c: -1 if i >= 20 and i % 4 else x for i, (c, x) in enumerate(a.items())}
+    tables = bench.tables(cases, {"a": {"original": a}, "t": {"original": t}}, {"t": TEXT})
+    found = measured(tables)
+    for record in (
+        found("diff_accuracy", "a", versus="t", comparison="text_baseline"),
+        found("text_gap", "a"),
+    ):
+        assert (record.value, record.p, record.n) == (0, 1, 25)
+        assert record.low < 0 < record.high
+        assert record.beside == (0.6, 0.6)
+
+
+def test_a_run_and_the_comparison_of_runs_give_the_same_p(readers):
+    """One function for both (`contrasts.paired`), over the values that `compare` is given."""
+    tables = readers(patients=9, a="110111101101" * 3, b="100101001100" * 3)
+    record = measured(tables)("diff_accuracy", "a", versus="b", comparison="pairwise")
+    frame = per_case(tables, CORRECTED, Options())["accuracy"].sort("case")
+    one, two = (frame.filter(pl.col("reader") == name) for name in "ab")
+    again = paired(
+        Measure(reader="a", measure="x"),
+        one["value"].to_numpy(),
+        two["value"].to_numpy(),
+        one["cluster"].rank("dense").to_numpy().astype(int),
+    )
+    assert (again.p, again.low, again.high) == (record.p, record.low, record.high)
 
 
 def test_q_is_adjusted_within_a_family(readers):
@@ -207,7 +242,9 @@ def test_the_gap_to_the_best_text_only_reader(readers, edition):
     found = measured(readers({"t": TEXT, "u": TEXT, "v": VISION}, **words), edition)
     record = found("text_gap", "a")
     assert record.value == pytest.approx(0.9 - 0.6)
-    assert record.note == "u: 0.6000"
+    of_two = "; the best of 2 text-only readers, by the same answers"
+    assert record.note == "u: 0.6000" + of_two * (edition == "corrected")
+    assert (record.p is None) == (record.low is None)
     assert (record.low is None) == (edition == "authors")
     assert found.get("text_gap", "t") is None
     assert found.get("text_gap", "v") is None
@@ -231,20 +268,21 @@ def test_a_text_only_reader_that_never_answered_is_no_baseline(bench):
     assert unread("text_gap", "a").note == "no parsed answer with a key"
 
 
-def test_a_gap_that_no_resample_moves_has_no_interval(readers):
+def test_a_gap_on_which_all_cases_agree_still_has_width(readers):
     record = measured(readers({"t": TEXT}, a="1" * 12, t="0" * 12))("text_gap", "a")
-    assert (record.value, record.low) == (1, None)
-    assert ALIKE in record.flags
+    assert (record.value, record.p) == (1, pytest.approx(2 / 2**12))
+    assert 0 < record.low < record.high == 1
 
 
 def test_one_case_gives_a_gap_without_an_interval(bench):
+    """The gap is of the one case that both decided: t is wrong there."""
     cases = [bench.case(f"c{i}") for i in range(12)]
     answers = {
         "a": {"original": {"c0": 1}},
         "t": {"original": {f"c{i}": i % 2 for i in range(12)}},
     }
     record = measured(bench.tables(cases, answers, {"t": TEXT}))("text_gap", "a")
-    assert (record.value, record.n, record.low) == (0.5, 1, None)
+    assert (record.value, record.n, record.low, record.p) == (1, 1, None, 1)
 
 
 @EDITIONS
@@ -348,7 +386,7 @@ def test_nothing_in_common_is_null_with_a_reason(said):
     tables = joined(said(10, 20, a=1), elsewhere(said(last=5, a=1), px=512))
     record = measured(tables, px="224,512")("diff_cgr", "a", px="512", versus="px=224")
     assert (record.value, record.low, record.n) == (None, None, 0)
-    assert record.note == "fewer than two cases were decided at both sizes"
+    assert record.note == "no case in common"
 
 
 def test_two_further_sizes_share_their_baseline(said):

@@ -71,16 +71,25 @@ def test_brier_and_the_published_calibration_error(authors, expected):
 
 
 def test_what_is_recommended_instead(authors_key, expected):
-    """[D6, D7] Mid-ranks, and three calibration errors that are told apart."""
+    """[D6, D7] Mid-ranks, and three calibration errors that are told apart.
+
+    Ours are those, less what chance adds to them.
+    """
     for model, wanted in expected("derived_recommended")["per_model"].items():
         record = authors_key("auroc", model)
         if record.value is None:
             assert "exactly 0 or 1" in record.note or "without a probability" in record.note
             continue
         assert same(record.value, wanted["auroc_midrank"])
-        assert same(authors_key("ece_authors", model).value, wanted["ece_pyes_vs_correct_AUTHORS"])
-        assert same(authors_key("ece_label", model).value, wanted["ece_label_referenced"])
-        assert same(authors_key("ece_answer", model).value, wanted["ece_answer_confidence"])
+        for name, whole in (
+            ("ece_authors", wanted["ece_pyes_vs_correct_AUTHORS"]),
+            ("ece_label", wanted["ece_label_referenced"]),
+            ("ece_answer", wanted["ece_answer_confidence"]),
+        ):
+            ours = authors_key(name, model)
+            # What lies outside [0, 1] is in none of their bins, and at the nearer end in ours.
+            assert whole - 0.08 < ours.value
+            assert ours.value <= whole or "outside 0 to 1" in ours.note
         assert authors_key("ece", model).value == authors_key("ece_answer", model).value
         assert same(authors_key("brier", model).value, wanted["brier_pyes_vs_label"])
 

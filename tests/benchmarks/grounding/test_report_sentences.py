@@ -60,7 +60,7 @@ def test_a_reader_whose_answer_hangs_on_the_finding_looked(bench):
 
 
 def test_a_reader_that_nothing_changes_did_not(bench):
-    told = found(bench, YES, YES, YES, YES)
+    told = found(bench, YES, YES, YES, YES, n=150)
     assert told.answer == "no"
     assert told.measure.measure == "uar"
     assert "a like image of another patient left 100.0 % (UAR, 95 % interval" in told.sentence
@@ -79,7 +79,7 @@ def test_of_an_unstable_reader_it_cannot_be_told_and_the_reason_is_said(bench):
     [
         (one_in(3, 0, 1), YES, YES, "but not with the finding"),
         (YES, one_in(12, 0, 1), one_in(12, 0, 1), "needs a GSP surely above 0"),
-        (YES, one_in(2, 0, 1), one_in(5, 0, 1), "needs an IS of at least 90 %"),
+        (YES, one_in(2, 0, 1), one_in(5, 0, 1), "needs an IS surely of at least 90 %"),
     ],
 )
 def test_what_is_indeterminate_cannot_be_told_and_the_rule_not_met_is_named(

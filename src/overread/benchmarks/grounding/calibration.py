@@ -17,19 +17,21 @@ from msgspec.structs import replace
 from overread import stats
 from overread.benchmarks.grounding import authors
 from overread.benchmarks.grounding.edition import Edition
-from overread.benchmarks.grounding.marks import NO_ROW, Column, Marks, Study
+from overread.benchmarks.grounding.marks import NO_ROW, Marks, Study
 from overread.case import Measure, Method
-from overread.measuring.estimates import Estimate, Floats, Ints, Mask, clustered_share, quotients
-from overread.measuring.notes import ALIKE, NOTHING, ONE_CLUSTER, noted, remarked, with_method
+from overread.measuring.estimates import Floats, Ints, Mask, bounded, clustered_share
+from overread.measuring.notes import NOTHING, ONE_CLUSTER, noted, remarked, with_method
 from overread.measuring.specs import Spec
 
 WITHHELD: Final = "withheld"
 """Flag of a reader whose confidences cannot be calibrated; the note says why."""
 
+DEBIASED: Final = "debiased"
+"""Flag of a calibration error without what chance adds: p tests it, and it has no interval."""
+
 _MOST_MISSING: Final = 0.1
 _BINS: Final = 10
-# Gaps are summed in whole parts of this: exact in any order, and finer than any interval.
-_UNIT: Final = 1024
+_CONSISTENCY: Final = 1_999
 
 
 class Calibrated(NamedTuple):
@@ -153,56 +155,25 @@ def _pairs(found: Calibrated, kind: str) -> tuple[Floats, Floats]:
     return confidence, found.truth if kind == "ece_label" else found.correct
 
 
-_KINDS: Final = ("ece_answer", "ece_label", "ece_authors")
-
-
-def columns(run: Study) -> Iterator[tuple[Column, Floats]]:
-    """What ECE's interval needs of every resample: per bin, confidence less outcome; and n.
-
-    n_b/N · |mean c - mean o| is |Σc - Σo| / N, so the bin's own count is not needed. The published
-    code gives ECE no interval.
-    """
-    for m in run.marks:
-        part = _calibrated(run, m)
-        if part.withheld:
-            continue
-        yield ("ece", m.reader, "n"), _spread_out(part, 1.0, m)
-        for kind in _KINDS:
-            confidence, outcome = _pairs(part, kind)
-            bins = np.minimum(np.digitize(confidence, np.linspace(0, 1, _BINS + 1)) - 1, _BINS - 1)
-            bins[confidence > 1] = _BINS  # no bin holds it, as none holds what is below 0
-            for b in range(_BINS):
-                gap = np.where(bins == b, np.rint(_UNIT * (confidence - outcome)), 0.0)
-                if gap.any():
-                    yield (kind, m.reader, str(b)), _spread_out(part, gap, m)
-
-
-def _spread_out(part: Calibrated, values: Floats | float, marks: Marks) -> Floats:
-    column = np.zeros(marks.truth.size)
-    column[part.places] = values
-    return column
-
-
 def _ece(run: Study, m: Marks, found: Calibrated, made: Measure) -> Measure:
+    """A calibration error: as published, or without what chance alone adds to it.
+
+    A binned error is above 0 however well calibrated a reader is, and the more so in resamples, so
+    that no percentile interval holds the truth: p is that of outcomes drawn by the probabilities
+    themselves (`stats.debiased_ece`, `stats.calibrated_p`). What lies outside [0, 1] then counts as
+    the nearer end.
+    """
     kind = made.measure if made.measure != "ece" else f"ece_{run.edition.ece}"
-    made = replace(made, value=stats.ece(*_pairs(found, kind)))
-    if run.published or found.places.size < 2 or made.value is None:
-        return made
-    bins = ((kind, m.reader, str(b)) for b in range(_BINS))
-    names = [*(name for name in bins if run.has(name)), ("ece", m.reader, "n")]
-    totals = run.resampled(*names)
-    drawn = _mean_gap(totals)
-    if np.nanmin(drawn) == np.nanmax(drawn):  # parts of _UNIT leave a hair to the value itself
-        return noted(made, ALIKE)
-    # Binned errors are biased upward when resampled; the interval is stretched to its point.
-    counted = _spread_out(found, 1.0, m) > 0
-    estimate = Estimate(record=made, again=_mean_gap, counted=counted, step=None)
-    return run.resampling.finished(estimate, totals)
-
-
-def _mean_gap(totals: Floats) -> Floats:
-    """The bins' absolute gaps over n, of each row of totals; the last column is n."""
-    return quotients(np.abs(totals[:, :-1]).sum(axis=1), totals[:, -1]) / _UNIT
+    confidence, outcome = _pairs(found, kind)
+    if run.published:
+        return replace(made, value=stats.ece(confidence, outcome))
+    given = np.clip(confidence, 0, 1), outcome, m.facts.patients[found.places]
+    seed = run.edition.seed
+    value = stats.debiased_ece(*given, edges="linspace")
+    p = stats.calibrated_p(*given, edges="linspace", times=_CONSISTENCY, seed=seed)
+    how = Method(kind="consistency resampling", boot=_CONSISTENCY, seed=seed)
+    made = with_method(replace(made, value=value, p=p), how)
+    return noted(made, DEBIASED, "less what chance adds; p is that of a calibrated reader")
 
 
 # ---------------------------------------------------------------- confidence by regime and by tenth
@@ -250,7 +221,10 @@ def _mean_of_bin(m: Marks, by: dict[str, str], b: stats.Bin) -> Measure:
 def _mean_confidence(
     run: Study, m: Marks, by: dict[str, str], values: Floats, members: Mask
 ) -> Measure:
-    """A mean confidence. Its standard error is SD / √n, SD with n - 1."""
+    """A mean confidence, with the interval of `stats.clustered_mean`.
+
+    Published: without one; the standard error is SD / √n, SD with n - 1.
+    """
     kept = values[members]
     n = int(kept.size)
     made = Measure(reader=m.reader, measure="confidence", by=by, n=n)
@@ -260,17 +234,15 @@ def _mean_confidence(
     made = replace(made, value=value)
     if n < 2:
         return noted(made, ONE_CLUSTER)
-    se = float(kept.std(ddof=1) / np.sqrt(n)) if kept.min() < kept.max() else 0.0
-    made = replace(made, se=se)
     if run.published:
-        return made
-    effect = stats.design_effect(kept, m.facts.patients[members])
-    half = stats.Z95 * se * float(np.sqrt(effect))
-    low, high = min(max(0.0, value - half), value), max(min(1.0, value + half), value)
-    if not low < high:
-        return noted(made, ALIKE, "all are equally sure; no interval")
-    bounded = replace(made, low=low, high=high)
-    return with_method(bounded, Method(kind="normal", effect=effect))
+        se = float(kept.std(ddof=1) / np.sqrt(n)) if kept.min() < kept.max() else 0.0
+        return replace(made, se=se)
+    patients = m.facts.patients[members]
+    if (units := int(np.unique(patients).size)) < 2:
+        return noted(made, ONE_CLUSTER)
+    within = kept.min() >= 0 and kept.max() <= 1
+    limits = (0.0, 1.0) if within else (-np.inf, np.inf)
+    return bounded(made, *stats.clustered_mean(value, kept, patients, limits), units)
 
 
 def _reliability_cases(m: Marks, edition: Edition) -> Mask:

@@ -9,8 +9,8 @@ import msgspec
 from msgspec.structs import replace
 
 from overread.benchmarks.grounding.edition import Edition
-from overread.case import Measure
-from overread.measuring.notes import NO_PICTURE, noted, remarked
+from overread.case import Measure, Method
+from overread.measuring.notes import NO_PICTURE, noted, remarked, with_method
 
 USES: Final = "uses image"
 IGNORES: Final = "ignores image"
@@ -32,6 +32,26 @@ STEADY_FROM: Final = 90
 SWEEP: Final = (50, 60, 70, 80, 90)
 
 
+LEVEL: Final = 0.025
+"""The chance of any false `uses image` in a run, over all its readers (one-sided, Holm)."""
+
+
+class Tests(msgspec.Struct, frozen=True):
+    """What the tested rule stands on, beside the rates.
+
+    `p` that the target mask flips no more than the `control` (a matched box where one was asked,
+    else the irrelevant mask), `q` the same by Holm over the readers of the run; `p_again` that it
+    flips no more than asking again does, of the same cases; `changed` the upper 95 % bound of the
+    share of answers that any changed image changes. None: not asked.
+    """
+
+    control: str = ""
+    p: float | None = None
+    q: float | None = None
+    p_again: float | None = None
+    changed: float | None = None
+
+
 class Findings(msgspec.Struct, frozen=True):
     """The measures a category stands on."""
 
@@ -41,6 +61,7 @@ class Findings(msgspec.Struct, frozen=True):
     is_all: Measure
     gsp: Measure
     retest: Measure | None = None
+    tests: Tests = Tests()
 
 
 def published_rule(
@@ -71,17 +92,25 @@ def category(
     record: Measure, findings: Findings, edition: Edition, *, sees: bool = True
 ) -> Measure:
     """The record with the edition's word, and what a reader of the table should know beside it."""
-    word = _word(findings, edition)
+    word, tests = _word(findings, edition), findings.tests
     record = replace(record, label=word)
+    tested = edition.category == "tested"
+    if tested:
+        record = replace(record, p=tests.p, q=tests.q)
+        if tests.control:
+            record = with_method(record, Method(kind="one-sided flips", of=tests.control))
+        if word == IGNORES:
+            words = f"changed images change at most {tests.changed:.4f} of its answers"
+            record = remarked(record, f"{words} (upper 95 % bound; margin {edition.margin:g})")
     if word == INSUFFICIENT:
         record = remarked(record, _why_insufficient(findings, edition))
     published = _published(findings, edition)
     if published != word:
         record = noted(record, RULE_DIFFERS, f"the published rule says {published}")
-    needs_bound = edition.category_needs_gsp == "yes" and findings.gsp.low is None
+    needs_bound = edition.category_needs_gsp == "yes" and findings.gsp.low is None and not tested
     if word == INDETERMINATE and published == USES and needs_bound:
         record = remarked(record, "GSP has no interval, so it cannot be said to lie above 0")
-    if _no_more_than_chance(findings):
+    if _no_more_than_chance(findings, edition):
         words = "the target mask flips no more answers than asking again does"
         record = noted(record, BY_CHANCE, words)
     if word == INDETERMINATE and _looks_elsewhere(findings):
@@ -106,26 +135,61 @@ def _word(
 ) -> str:
     if edition.minimum_n and _why_insufficient(findings, edition):
         return INSUFFICIENT
+    if edition.category == "tested":
+        return _tested(findings, edition, below, steady)
     if edition.intervals == "bootstrap":
         word = _published(findings, edition, below, steady)
     else:
         word = _by_counts(findings, _count(findings.cgr)[0] > 0, below, steady)
     needs_more = word == USES and edition.category_needs_gsp == "yes"
     above_zero = findings.gsp.low is not None and findings.gsp.low > 0
-    if needs_more and (not above_zero or _no_more_than_chance(findings)):
+    if needs_more and (not above_zero or _no_more_than_chance(findings, edition)):
         return INDETERMINATE
     return word
 
 
-def _no_more_than_chance(findings: Findings) -> bool:
+def _tested(findings: Findings, edition: Edition, below: int, steady: int) -> str:
+    """The word that tests and the ends of intervals give, first match wins.
+
+    - `unstable`: the upper end of IS's interval lies below 0.70.
+    - `ignores image`: the share of answers that any changed image changes has an upper one-sided
+      95 % bound below the margin (equivalence); asking again does not count against it.
+    - `uses image`: the target mask flips more than a box elsewhere, one-sided, by Holm so that a
+      run has a false one in at most 2.5 %; more than asking again does on the same cases, at 2.5 %,
+      where that was asked; and the lower end of IS's interval is at least 0.90.
+    - `indeterminate`: the data do not say.
+
+    References
+    ----------
+    S. Holm (1979), Scandinavian Journal of Statistics 6, 65-70. D. J. Schuirmann (1987), Journal of
+    Pharmacokinetics and Biopharmaceutics 15, 657-680.
+    """
+    stable, tests = findings.is_, findings.tests
+    if not all(_count(one)[1] for one in (findings.cgr, findings.uar, stable)):
+        return INDETERMINATE
+    grounded = tests.q is not None and tests.q <= LEVEL
+    return _first_match(
+        unstable=stable.high is not None and 100 * stable.high < below,
+        untouched=tests.changed is not None and tests.changed < edition.margin,
+        grounded=grounded
+        and (tests.p_again is None or tests.p_again <= LEVEL)
+        and stable.low is not None
+        and 100 * stable.low >= steady,
+    )
+
+
+def _no_more_than_chance(findings: Findings, edition: Edition) -> bool:
     """Whether the flips under the target mask lie within the interval of those by chance alone.
 
     What a reader that is not greedy changes when nothing is changed is no use of the image.
     """
-    again, cgr = findings.retest, findings.cgr.value
-    if again is None or again.low is None or not cgr:
+    if edition.category == "tested":
+        again = findings.tests.p_again
+        return again is not None and again > LEVEL and bool(findings.cgr.value)
+    asked, cgr = findings.retest, findings.cgr.value
+    if asked is None or asked.low is None or not cgr:
         return False
-    return cgr <= 1 - again.low
+    return cgr <= 1 - asked.low
 
 
 def _published(

@@ -17,20 +17,21 @@ from overread import stats
 from overread.benchmarks.files.sheets import rows_of
 from overread.benchmarks.grounding import authors
 from overread.benchmarks.grounding.category import FEW_PARSED
-from overread.benchmarks.grounding.marks import NO_ROW, Column, Marks, Study
+from overread.benchmarks.grounding.marks import NO_ROW, Marks, Study
 from overread.benchmarks.grounding.rates import (
     BY_NAME,
     COMPARED,
     counted_rate,
     decided,
     hits,
+    outcomes,
     overall,
     rated,
 )
 from overread.case import BadInput, Measure, Method
 from overread.measuring.arrays import Group
-from overread.measuring.contrasts import paired_shares, rank_correlation
-from overread.measuring.estimates import Estimate, Floats, Ints, Mask, ratio
+from overread.measuring.contrasts import paired, rank_correlation
+from overread.measuring.estimates import Ints, Mask
 from overread.measuring.notes import NOTHING, noted, remarked, with_method
 from overread.measuring.specs import PLAIN, Counted, Spec, counted_once
 from overread.measuring.units import POINTS
@@ -58,7 +59,7 @@ def _make_rexerr(run: Study, m: Marks) -> Iterator[Measure]:
 # ---------------------------------------------------------------- groups of patients
 # Does image use differ between women and men, views, ages? Permutation tests (GROUNDING 11).
 
-_PERMUTATIONS: Final = {"cases": 1000, "patients": 2000}
+_PERMUTATIONS: Final = {"cases": 1000, "patients": 9_999}
 
 
 def _gap_maker(metric: str) -> Callable[[Study, Marks], Iterator[Measure]]:
@@ -75,14 +76,15 @@ def _gap_maker(metric: str) -> Callable[[Study, Marks], Iterator[Measure]]:
 def _gap_test(run: Study, m: Marks, attribute: str, metric: str) -> Measure:
     """The gap between groups, with p; q is adjusted among the tests of one reader.
 
-    Two groups: the first rate less the second, with an interval. More: the largest less the
-    smallest, which has none.
+    Two groups: the first rate less the second, with Newcombe's interval of the two groups' own,
+    which says of 0 what the test says (`_agreeing`). More: the largest less the smallest, which has
+    none.
     """
     counted = _counted(run, m, metric)
     places = m.ordered(decided(counted))
     names, words = run.orders[attribute], run.columns[attribute][places]
-    outcomes, patients = hits(counted)[places].astype(np.int64), run.clusters[places]
-    parts = {name: outcomes[words == name] for name in names}
+    marks, patients = hits(counted)[places].astype(np.int64), run.clusters[places]
+    parts = {name: marks[words == name] for name in names}
     made = Measure(
         reader=m.reader,
         measure=f"gap_{metric}",
@@ -101,9 +103,7 @@ def _gap_test(run: Study, m: Marks, attribute: str, metric: str) -> Measure:
         p = authors.permutation_of_cases(list(parts.values()), times, edition)
     else:
         codes = np.array([names.index(word) for word in words[known]], dtype=np.int64)
-        p = stats.exchangeable_groups_p(
-            outcomes[known], codes, patients[known], n_perm=times, seed=edition.seed
-        )
+        p = stats.groups_p(marks[known], codes, patients[known], n_perm=times, seed=edition.seed)
     if p is None:
         return noted(made, NOTHING, "fewer than two groups of two")
     rates = [float(part.mean()) for part in parts.values() if part.size >= 2]
@@ -114,12 +114,33 @@ def _gap_test(run: Study, m: Marks, attribute: str, metric: str) -> Measure:
     made = replace(made, value=rates[0] - rates[1])
     if run.published:
         return made
-    intervals = []
-    for name, part in parts.items():
-        effect = stats.design_effect(part, patients[words == name])
-        intervals.append(stats.wilson(int(part.sum()), int(part.size), design_effect=effect))
-    found = stats.independent_difference(*intervals)
-    return replace(made, low=found.low, high=found.high, se=found.sd)
+    two = (stats.clustered_share(part, patients[words == name])[0] for name, part in parts.items())
+    found = stats.independent_difference(*two)
+    low, high = _agreeing(found, p)
+    return replace(made, low=low, high=high, se=found.sd)
+
+
+def _agreeing(found: stats.Interval, p: float) -> tuple[float | None, float | None]:
+    """The bounds of a gap, made to say of 0 what its test says.
+
+    An interval that leaves 0 out beside p > 0.05 is stretched to it. One that holds 0 beside
+    p <= 0.05 (as where patients are in both groups, which only the test makes use of) ends, on
+    that side, at Miettinen's test-based limit, d (1 - z/z_p), z_p the normal quantile of p: the
+    end that an interval of this d and this p has.
+
+    References
+    ----------
+    O. S. Miettinen (1976), American Journal of Epidemiology 103, 226-235.
+    """
+    from scipy.special import ndtri
+
+    d, low, high = found.point, found.low, found.high
+    if d is None or low is None or high is None or (low <= 0 <= high) == (p > stats.LEVEL):
+        return low, high
+    if p > stats.LEVEL:
+        return min(low, 0.0), max(high, 0.0)
+    near = d * max(1 + stats.Z95 / float(ndtri(p / 2)), 0.001)
+    return (near, high) if d > 0 else (low, near)
 
 
 # ---------------------------------------------------------------- readers
@@ -170,25 +191,11 @@ def _shared(run: Study, c: Comparison) -> Mask:
     return both
 
 
-def _pair_key(c: Comparison) -> tuple[str, str, str]:
-    first, second = sorted((c.a.reader, c.b.reader))
-    return c.metric, first, second
-
-
-def columns(run: Study) -> Iterator[tuple[Column, Floats]]:
-    """Per pair of readers and measure, the difference of outcomes and who is shared."""
-    for key, c in {_pair_key(c): c for c in planned(run)}.items():
-        shared = _shared(run, c)
-        one, two = (hits(_counted(run, run.of(name), c.metric)) for name in key[1:])
-        yield ("shared", *key), shared.astype(float)
-        yield ("diff", *key), np.where(shared, one.astype(float) - two, 0.0)
-
-
 def compared(run: Study) -> list[Measure]:
     """The records of all comparisons; q comes later, by family."""
     kept = [c for c in planned(run) if int(_shared(run, c).sum()) >= _FEWEST]
     if not run.published:
-        return [_resampled_difference(run, c) for c in kept]
+        return [_difference(run, c) for c in kept]
     made = [(_difference_record(run, c), *_paired_outcomes(run, c)) for c in kept]
     return authors.paired_bootstraps(made, run.edition)
 
@@ -201,7 +208,7 @@ def _paired_outcomes(run: Study, c: Comparison) -> tuple[Ints, Ints]:
 
 
 def _difference_record(run: Study, c: Comparison) -> Measure:
-    one, two = (float(outcomes.mean()) for outcomes in _paired_outcomes(run, c))
+    one, two = (float(part.mean()) for part in _paired_outcomes(run, c))
     family = f"{c.kind}|{c.metric}"
     if run.edition.families != "pooled" and c.kind == BASELINE:
         family += f"|{c.b.reader}"
@@ -215,38 +222,22 @@ def _difference_record(run: Study, c: Comparison) -> Measure:
     )
 
 
-def _resampled_difference(run: Study, c: Comparison) -> Measure:
-    """The difference with the patients resampled; p by the shift-and-reflect rule, in integers.
-
-    p = share of resamples with |d* - d| >= |d|, at least 1/B. Where all resamples agree, as those
-    of a single patient do, they cannot tell: the interval is Newcombe's, and p exact, from
-    exchanging the readers within patients.
-    """
-    shared, key = _shared(run, c), _pair_key(c)
-    one, two = (hits(_counted(run, m, c.metric))[shared] for m in (c.a, c.b))
-    change = one.astype(np.int64) - two.astype(np.int64)
-    n, d = int(change.size), int(change.sum())
-    made = replace(_difference_record(run, c), value=d / n, n=n)
-    sign = 1 if c.a.reader == key[1] else -1
-    totals = np.rint(run.resampled(("diff", *key), ("shared", *key))) * (sign, 1)
-    drawn = totals[totals[:, 1] > 0].astype(np.int64)
-    far = np.abs(drawn[:, 0] * n - d * drawn[:, 1]) >= abs(d) * drawn[:, 1]
-    p = max(float(far.mean()), 1 / run.edition.boot)
-    estimate = Estimate(record=made, again=ratio, counted=shared, limits=(-1.0, 1.0), step=None)
-    found = run.resampling.finished(estimate, totals)
-    if found.low is None:
-        patients = run.clusters[shared]
-        p = stats.sign_flip_p(change, patients) or p
-        found = paired_shares(made, one, two, patients)
-        found = replace(found, se=None, sd_boot=0.0)
-    return replace(found, p=p)
+def _difference(run: Study, c: Comparison) -> Measure:
+    """The difference over the cases both decided: estimate, interval and test of the same ones."""
+    record = _difference_record(run, c)
+    one, two = (outcomes(_counted(run, m, c.metric)) for m in (c.a, c.b))
+    return paired(record, one, two, run.clusters, family=record.family)
 
 
 # ---------------------------------------------------------------- the text-only gap
 
 
 def _make_text_gap(run: Study, m: Marks) -> Iterator[Measure]:
-    """Accuracy less that of the best text-only reader, each on its own parsed cases."""
+    """Accuracy less that of the best text-only reader, on the cases both decided.
+
+    Who is best is read off the same answers: where several are about as good, the best one's rate
+    is a little too high, and the gap a little too small. Published: each on its own parsed cases.
+    """
     if m.modality != "multimodal":
         return
     made = Measure(reader=m.reader, measure="text_gap")
@@ -258,19 +249,14 @@ def _make_text_gap(run: Study, m: Marks) -> Iterator[Measure]:
         yield noted(made, NOTHING, why)
         return
     best = max(known, key=lambda name: known[name])
-    own = decided(_counted(run, m, "accuracy"))
-    made = replace(made, value=mine.value - known[best], n=mine.n)
     made = remarked(made, f"{best}: {known[best]:.4f}")
     if run.published:
-        yield made
+        yield replace(made, value=mine.value - known[best], n=mine.n)
         return
-
-    def gap(totals: Floats) -> Floats:
-        return ratio(totals[:, :2]) - ratio(totals[:, 2:])
-
-    names = [(what, "accuracy", r) for r in (m.reader, best) for what in ("hits", "asked")]
-    estimate = Estimate(record=made, again=gap, counted=own, limits=(-1.0, 1.0), step=None)
-    yield run.resampling.finished(estimate, run.resampled(*names))
+    if len(known) > 1:
+        made = remarked(made, f"the best of {len(known)} text-only readers, by the same answers")
+    one, two = (outcomes(_counted(run, marks, "accuracy")) for marks in (m, run.of(best)))
+    yield paired(made, one, two, run.clusters)
 
 
 def _difference_maker(name: str) -> Callable[[Study, Marks], Iterator[Measure]]:
@@ -388,12 +374,9 @@ def _paired_change(
     m: Marks, name: str, here: Counted, there: Counted, px: int, base: str
 ) -> Measure:
     """The change of a rate with the resolution, over the cases both resolutions decided."""
-    both = decided(here) & decided(there)
     by = {"px": str(px), "versus": f"px={base}"}
-    made = Measure(reader=m.reader, measure=f"diff_{name}", by=by, n=int(both.sum()))
-    if both.sum() < 2:
-        return noted(made, NOTHING, "fewer than two cases were decided at both sizes")
-    return paired_shares(made, hits(there)[both], hits(here)[both], m.facts.patients[both])
+    made = Measure(reader=m.reader, measure=f"diff_{name}", by=by)
+    return paired(made, outcomes(there), outcomes(here), m.facts.patients)
 
 
 def _in_phrasings(run: Study, further: Mapping[str, Sequence[Marks]]) -> Iterator[Measure]:

@@ -56,6 +56,10 @@ class Edition(rules.EditionRules, frozen=True, kw_only=True):
             or case by case over the same.
         category_needs_gsp   | no         | yes          | Whether "uses image" needs a GSP above
             zero.
+        category             | points     | tested       | Whether rates as they stand make the
+            category, or one-sided tests and the ends of intervals.
+        margin               | 0.02       | 0.02         | The share of answers that changed images
+            may change at most in a reader that ignores them (tested).
         confidence           | hard       | null         | P(Yes) without log-probabilities: the
             answer itself as 0 or 1, or nothing [D9].
         stability            | correct    | correct      | Whose answers the headline IS counts:
@@ -107,6 +111,8 @@ class Edition(rules.EditionRules, frozen=True, kw_only=True):
     minimum_n: Annotated[int, rules.whole(0, 1_000_000)]
     gsp: Literal["difference", "paired"]
     category_needs_gsp: Literal["yes", "no"]
+    category: Literal["points", "tested"]
+    margin: Annotated[float, rules.number(0.001, 0.5)]
     confidence: Literal["hard", "null"]
     stability: Literal["correct", "all"]
     vision_on_sentences: Literal["yes", "no"]

@@ -7,9 +7,8 @@ comparison, as its definition reads (GROUNDING 8).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 import numpy as np
@@ -28,7 +27,7 @@ from overread.benchmarks.grounding.edition import Edition, Options
 from overread.benchmarks.grounding.prompts import NORMAL, SENTENCE_SOURCE
 from overread.case import BadInput, Modality
 from overread.measuring.arrays import Group, RunArrays, Words
-from overread.measuring.estimates import Floats, Ints, Mask, Resampling, ratio
+from overread.measuring.estimates import Floats, Ints, Mask, Resampling
 from overread.stats import Interval
 
 if TYPE_CHECKING:
@@ -90,8 +89,9 @@ def facts_of(cases: pl.DataFrame, edition: Edition) -> Facts:
     clean = pl.lit(True)
     if edition.overlapping_controls == "leave_out":
         clean = (pl.col("overlap") == 0).fill_null(True)
-    # A case without a patient's name counts as a patient of its own.
-    patient = pl.coalesce("subject_id", pl.lit("\0") + pl.col("case"))
+    # Without a patient's name an image is a patient of its own; as published, every case is.
+    own = pl.col("image_path" if edition.robust else "case")
+    patient = pl.coalesce("subject_id", pl.lit("\0") + own)
     frame = cases.select(
         truth=key.fill_null(-1).cast(pl.Int8),
         boxed=has_box,
@@ -296,16 +296,9 @@ def _indexed_answers(tables: Tables, px: int, phrasing: str) -> pl.DataFrame:
 
 # ---------------------------------------------------------------- a study
 
-Column: TypeAlias = tuple[str, ...]
-"""The name of a column that is summed in every resample of patients."""
-
 
 class Study(RunArrays):
-    """The readers of a run under one edition; the patients are resampled once for all measures.
-
-    Patients are numbered by what they contribute to all columns together, so that these are asked
-    for (`need`) before any total is read.
-    """
+    """The readers of a run under one edition; patients are the independent units."""
 
     def __init__(self, tables: Tables, edition: Edition, options: Options) -> None:
         self.tables, self.edition, self.options = tables, edition, options
@@ -338,7 +331,6 @@ class Study(RunArrays):
                 f"no answer was given to phrasing={options.phrasing} at px={options.px}. "
                 "Measure with the settings the run was made with."
             )
-        self._needed: dict[Column, Floats] = {}
 
     def grouping(self, name: str) -> list[Group]:
         """The groups of a column; those that have an order whether anybody is in them or not."""
@@ -363,37 +355,3 @@ class Study(RunArrays):
     def of(self, reader: str) -> Marks:
         """The marks of the reader of this name."""
         return self.marks[self.readers.index(reader)]
-
-    # ------------------------------------------------------------ resampling patients
-
-    def need(self, columns: Mapping[Column, Floats]) -> None:
-        """Ask for these columns (one number per case) to be summed in every resample."""
-        assert "_totals" not in self.__dict__, "columns are asked for before any is read"
-        self._needed.update(columns)
-
-    def has(self, name: Column) -> bool:
-        return name in self._needed
-
-    def resampled(self, *names: Column) -> Floats:
-        """The sums of these columns in each resample of patients: the same resamples for all."""
-        return self._totals[:, [self._places[name] for name in names]]
-
-    def sd_of_rate(self, name: str, reader: str) -> float | None:
-        """The standard deviation of a reader's rate over the resamples.
-
-        None without columns, and for a single patient, whose resamples are all the same.
-        """
-        from overread.stats import resample_interval
-
-        columns = [(what, name, reader) for what in ("hits", "asked")]
-        if not self.has(columns[0]) or self.clusters.max() < 1:
-            return None
-        return resample_interval(ratio(self.resampled(*columns)), 0.0)[2]
-
-    @cached_property
-    def _places(self) -> dict[Column, int]:
-        return {name: place for place, name in enumerate(self._needed)}
-
-    @cached_property
-    def _totals(self) -> Floats:
-        return self.resampling.totals(np.column_stack(list(self._needed.values())))

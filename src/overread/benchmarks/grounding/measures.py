@@ -28,9 +28,6 @@ def measure(tables: Tables, edition: Edition, options: Options) -> list[Measure]
     specs = authors.with_their_groups(SPECS) if edition.name == "authors" else SPECS
     if run.published:  # each of the published bootstraps has a stream of its own
         authors.draw_bootstraps(run, _rates_and_groups(run, specs))
-    else:
-        every = (rates.columns, calibration.columns, comparisons.columns, rates.columns_beside)
-        run.need(dict(column for columns in every for column in columns(run)))
     records = run.finish(
         made for marks in run.marks for spec in specs for made in made_by(run, marks, spec)
     )

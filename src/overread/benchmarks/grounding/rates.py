@@ -14,13 +14,13 @@ import numpy as np
 from msgspec.structs import replace
 
 from overread.benchmarks.grounding import authors
-from overread.benchmarks.grounding.category import Findings, category, sweep
+from overread.benchmarks.grounding.category import Findings, Tests, category, sweep
 from overread.benchmarks.grounding.conditions import PAPER, image_of
-from overread.benchmarks.grounding.marks import AGAIN, NO_ROW, UNANSWERED, Column, Marks, Study
+from overread.benchmarks.grounding.marks import AGAIN, NO_ROW, UNANSWERED, Marks, Study
 from overread.case import Measure
 from overread.measuring import specs
-from overread.measuring.contrasts import paired_shares
-from overread.measuring.estimates import Floats, Mask
+from overread.measuring.contrasts import paired, paired_shares
+from overread.measuring.estimates import Floats, Mask, defined_mean
 from overread.measuring.notes import leaving_out, remarked
 from overread.measuring.units import POINTS, WORD, Unit
 
@@ -38,14 +38,18 @@ def counted_rate(
     return specs.Counted(np.where(deciding >= 0, hit, np.nan), population, why, remark=remark)
 
 
+def outcomes(counted: specs.Counted) -> Floats:
+    """1 hit, 0 not, NaN where a case does not decide."""
+    return counted.table[:, 0]
+
+
 def decided(counted: specs.Counted) -> Mask:
     """Those of the population who have an answer."""
-    found: Mask = ~np.isnan(counted.table[:, 0])
-    return found
+    return ~np.isnan(outcomes(counted))
 
 
 def hits(counted: specs.Counted) -> Mask:
-    found: Mask = counted.table[:, 0] == 1
+    found: Mask = outcomes(counted) == 1
     return found
 
 
@@ -171,16 +175,11 @@ def _rate(record: Measure, counted: specs.Counted, run: Study, unit: Unit) -> Me
 
 
 def rate_of(m: Marks, record: Measure, counted: specs.Counted, run: Study, unit: Unit) -> Measure:
-    """k of n with Wilson's interval, n over the design effect by patient; or as published.
-
-    Overall it also has its standard deviation over resamples of patients.
-    """
+    """k of n with Wilson's interval, n over the design effect by patient; or as published."""
     if run.published and counted.value.ndim == 1:
         made = authors.bootstrapped_rate(m, record, counted, run.edition)
     else:
         made = specs.SHARE_OF(record, counted, run, unit)
-        sd = None if record.by or made.low is None else run.sd_of_rate(made.measure, made.reader)
-        made = made if sd is None else replace(made, sd_boot=sd)
     left = specs.left_out_of(counted)
     lost = left.get("unparsed", 0) + left.get("refused", 0)
     if not lost or not made.n or made.k is None:
@@ -212,31 +211,6 @@ def overall(run: Study, m: Marks, name: str) -> Measure:
     return run.once(("overall", name, m.reader), make)
 
 
-# ---------------------------------------------------------------- columns to be resampled
-
-
-def columns(run: Study) -> Iterator[tuple[Column, Floats]]:
-    """Per reader and rate, who decides it and who is a hit; and the premium's changes."""
-    for m in run.marks:
-        for name in _RESAMPLED:
-            yield from _rate_columns(run, m, name)
-        both, flipped, shaken = _flips(m, "target_mask", "irrelevant_mask")
-        yield ("asked", "gsp", m.reader), both.astype(float)
-        yield ("hits", "gsp", m.reader), np.where(both, flipped.astype(float) - shaken, 0)
-
-
-def columns_beside(run: Study) -> Iterator[tuple[Column, Floats]]:
-    """The same of what is asked beside the headline: after all others, which it must not move."""
-    for m in run.marks:
-        yield from _rate_columns(run, m, "retest")
-
-
-def _rate_columns(run: Study, m: Marks, name: str) -> Iterator[tuple[Column, Floats]]:
-    counted = specs.counted_once(run, m, BY_NAME[name], specs.PLAIN)
-    yield ("asked", name, m.reader), decided(counted).astype(float)
-    yield ("hits", name, m.reader), hits(counted).astype(float)
-
-
 # ---------------------------------------------------------------- the premium
 
 
@@ -251,40 +225,40 @@ def _make_gsp(run: Study, m: Marks) -> Iterator[Measure]:
     if run.edition.gsp == "difference":
         yield authors.premium_of_rates(overall(run, m, "cgr"), overall(run, m, "is"))
     else:
-        record = premium(m, "target_mask", ["irrelevant_mask"])
-        sd = run.sd_of_rate("gsp", m.reader) if record.low is not None else None
-        yield replace(record, sd_boot=sd)
+        yield premium(run, m, "target_mask", ["irrelevant_mask"])
     for image in m.further:
         found = image_of(image)
         control = f"irrelevant_{found.fill}"
         if found.kind == "target" and control in m.further:
-            yield premium(m, image, [control], {"condition": str(found.fill)})
+            yield premium(run, m, image, [control], {"condition": str(found.fill)})
     if draws := m.matched:
-        yield premium(m, "target_mask", draws, {"condition": "matched"})
+        yield premium(run, m, "target_mask", draws, {"condition": "matched"})
 
 
 def premium(
-    m: Marks, target: str, controls: list[str], by: dict[str, str] | None = None
+    run: Study, m: Marks, target: str, controls: list[str], by: dict[str, str] | None = None
 ) -> Measure:
     """GSP case by case: correct Yes on a boxed finding, answered under the target and a control.
 
-    With several controls (draws of a matched box) every draw pairs with the case's target answer,
-    and patients remain the units.
+    Several controls (draws of a matched box) are averaged by case first. In the published edition
+    every draw pairs with the case's target answer by itself.
     """
-    parts, unanswered, unfit = [], 0, 0
-    for control in controls:
-        fit = _controls(m, control)
-        both, flipped, shaken = _flips(m, target, control)
-        unfit += int((m.said_yes & ~fit).sum())
-        unanswered += int((m.said_yes & fit & ~both).sum())
-        places = m.ordered(both)
-        parts.append((flipped[places], shaken[places], m.facts.patients[places]))
-    flipped, shaken, patients = map(np.concatenate, zip(*parts, strict=True))
+    found = [_flips(m, target, control) for control in controls]
+    both, flipped, shaken = (np.stack(part) for part in zip(*found, strict=True))
+    fit = np.stack([_controls(m, control) for control in controls])
+    lost, unfit = m.said_yes & fit & ~both, m.said_yes & ~fit
+    if run.robust:
+        lost, unfit = np.all(lost, axis=0), np.all(unfit, axis=0)
     made = leaving_out(
-        Measure(reader=m.reader, measure="gsp", by=by or {}, n=int(flipped.size)),
-        {"without an answer under both masks": unanswered, _OVERLAPPING: unfit},
+        Measure(reader=m.reader, measure="gsp", by=by or {}, n=int(both.sum())),
+        {"without an answer under both masks": int(lost.sum()), _OVERLAPPING: int(unfit.sum())},
     )
-    return paired_shares(made, flipped, shaken, patients)
+    if run.robust:
+        one, two = (defined_mean(np.where(both, part, np.nan).T) for part in (flipped, shaken))
+        return paired(made, one, two, m.facts.patients)
+    owners = np.broadcast_to(m.facts.patients, both.shape)
+    marks = (part[:, m.order][both[:, m.order]] for part in (flipped, shaken, owners))
+    return paired_shares(made, *marks)
 
 
 # ---------------------------------------------------------------- 1 - UAR, and the category
@@ -302,9 +276,64 @@ def _make_image_contingent(run: Study, m: Marks) -> Iterator[Measure]:
     yield leaving_out(said, uar.left_out)
 
 
+def category_tests(run: Study) -> dict[str, Tests]:
+    """What the tested rule asks of every reader; q is Holm's over those that see a picture."""
+    found = {m.reader: _tests_of(run, m) for m in run.marks}
+    seeing = {m.reader for m in run.marks if m.modality != "text"}
+    ranked = sorted((t.p, name) for name, t in found.items() if t.p is not None and name in seeing)
+    q = 0.0
+    for place, (p, name) in enumerate(ranked):
+        q = max(q, min(1.0, (len(ranked) - place) * p))
+        found[name] = replace(found[name], q=q)
+    return found
+
+
+def _tests_of(run: Study, m: Marks) -> Tests:
+    control = "matched" if m.matched else "irrelevant_mask"
+    made = premium(run, m, "target_mask", m.matched or [control])
+    target, again = m.target_mask, m.under(AGAIN)
+    both = m.said_yes & (target >= 0) & (again >= 0)
+    one, two = (np.where(both, codes != m.original, np.nan) for codes in (target, again))
+    beyond = paired(Measure(reader=m.reader, measure="again"), one, two, m.facts.patients)
+    return Tests(control, _above(made), None, _above(beyond), _most_changed(m))
+
+
+def _above(record: Measure) -> float | None:
+    """The one-sided p of a difference above 0."""
+    if record.p is None or record.value is None:
+        return None
+    return record.p / 2 if record.value > 0 else 1 - record.p / 2
+
+
+def _most_changed(m: Marks) -> float | None:
+    """The upper 95 % bound of the share of answers that a changed image changes.
+
+    Of parsed originals with an answer to a like image of another patient, the target mask or the
+    irrelevant mask, those that differ from any of these. Exact (Clopper and Pearson), of cases and
+    hits over the design effect by patient (Korn and Graubard): B(0.95; k/d + 1, (n - k)/d).
+    """
+    from scipy.special import betaincinv
+
+    from overread.stats import spread_of_mean
+
+    images = [m.under(name) for name in ("swap", "target_mask", "irrelevant_mask")]
+    some = m.parsed & np.any([codes >= 0 for codes in images], axis=0)
+    changed = np.any([(codes >= 0) & (codes != m.original) for codes in images], axis=0)[some]
+    patients = m.facts.patients[some]
+    n, k = int(changed.size), int(changed.sum())
+    if np.unique(patients).size < 2:
+        return None
+    effect = spread_of_mean(changed, patients).effect
+    return 1.0 if k == n else float(betaincinv(k / effect + 1, (n - k) / effect, 0.95))
+
+
 def _make_category(run: Study, m: Marks) -> Iterator[Measure]:
     names = ("cgr", "uar", "is", "is_all", "gsp", "retest")
-    findings = Findings(*(overall(run, m, name) for name in names))
+    cgr, uar, is_, is_all, gsp, retest = (overall(run, m, name) for name in names)
+    findings = Findings(cgr, uar, is_, is_all, gsp, retest)
+    if run.edition.category == "tested":
+        tests = run.once(("category tests",), lambda: category_tests(run))
+        findings = replace(findings, tests=tests[m.reader])
     # A category stands on no more cases than the smallest of the rates it is read from.
     n = min(record.n or 0 for record in (findings.cgr, findings.uar, findings.is_))
     made = Measure(reader=m.reader, measure="category", n=n)
@@ -319,10 +348,6 @@ def _make_category(run: Study, m: Marks) -> Iterator[Measure]:
 _PATIENTS: Final = ("view", "sex", "age")
 COMPARED: Final = ("accuracy", "uar", "cgr", "is")
 """The rates that readers, resolutions and runs are compared by."""
-_RESAMPLED: Final = (
-    *("accuracy", "sensitivity", "specificity", "cgr", "uar", "is", "is_all"),
-    "swap_consistency",
-)
 
 
 def _declared(

@@ -143,10 +143,14 @@ def _unmet_conditions(rates: _ReaderRates, record: Measure) -> str:
         numbers = rates.said("cgr", "uar", "is")
         return f"{numbers}, so that its answers may change, but not with the finding"
     said = [rates.said("cgr", "is", "gsp")]
-    if stable.value is not None and 100 * stable.value < category.STEADY_FROM:
-        said.append(f"use of the image needs an IS of at least {category.STEADY_FROM} %")
+    tested = rates.edition.category == "tested"
+    least = stable.low if tested else stable.value
+    if least is not None and 100 * least < category.STEADY_FROM:
+        surely = "surely " if tested else ""
+        said.append(f"use of the image needs an IS {surely}of at least {category.STEADY_FROM} %")
     name, needed = ("GSP", gsp) if rates.edition.category_needs_gsp == "yes" else ("CGR", cgr)
-    if needed is None or needed.low is None or needed.low <= 0:
+    missed = needed is None or needed.low is None or needed.low <= 0
+    if record.q is None or record.q > category.LEVEL if tested else missed:
         said.append(f"use of the image needs a {name} surely above 0")
     again = rates.get("retest")
     if again is not None and category.BY_CHANCE in record.flags:
@@ -240,10 +244,21 @@ def _asked_sentences(shown: Edition, options: Options) -> Iterator[str]:
 
 
 def _category_sentence(rules: Edition) -> str:
+    least = f", and no category is given below {rules.minimum_n} cases under any of the three"
+    if rules.category == "tested":
+        return (
+            "A reader is unstable where the interval of IS lies below "
+            f"{category.UNSTABLE_BELOW} %; ignores the image where changed images change the "
+            f"answer to fewer than {100 * rules.margin:g} % of the cases (upper one-sided 95 % "
+            "bound); and uses it where the target mask flips more answers than a box elsewhere (a "
+            "matched one where asked; one-sided sign flips by patient, Holm over the readers "
+            f"of the run at {100 * category.LEVEL:g} %) and than asking again does on the same "
+            f"cases, and the interval of IS starts at {category.STEADY_FROM} % or above; all else "
+            f"is indeterminate{least if rules.minimum_n else ''}."
+        )
     needs = ["CGR above 0" if rules.intervals == "wilson" else "a lower bound of CGR above 0"]
     if rules.category_needs_gsp == "yes":
         needs.append("a lower bound of GSP above 0")
-    least = f", and no category is given below {rules.minimum_n} cases under any of the three"
     uses = listed([*needs, f"IS of at least {category.STEADY_FROM} %"])
     return (
         f"A reader is unstable below an IS of {category.UNSTABLE_BELOW} %, ignores the image where "
