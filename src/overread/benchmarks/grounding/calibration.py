@@ -19,7 +19,14 @@ from overread.benchmarks.grounding import authors
 from overread.benchmarks.grounding.edition import Edition
 from overread.benchmarks.grounding.marks import NO_ROW, Marks, Study
 from overread.case import Measure, Method
-from overread.measuring.estimates import Floats, Ints, Mask, bounded, clustered_share
+from overread.measuring.estimates import (
+    Floats,
+    Ints,
+    Mask,
+    bounded,
+    clustered_share,
+    flagged_few,
+)
 from overread.measuring.notes import NOTHING, ONE_CLUSTER, noted, remarked, with_method
 from overread.measuring.specs import Spec
 
@@ -138,12 +145,20 @@ def _published_bounds(run: Study) -> dict[str, tuple[float | None, float | None]
 
 def _brier(run: Study, m: Marks, found: Calibrated, made: Measure) -> Measure:
     """Mean (P(Yes) - y)²."""
-    made = replace(made, value=float(np.mean((found.p_yes - found.truth) ** 2)))
-    bounds = stats.brier(found.p_yes, found.truth, m.facts.patients[found.places])
-    if run.published or bounds.low is None:
-        return made
-    bounded = replace(made, se=bounds.sd, low=bounds.low, high=bounds.high)
-    return with_method(bounded, Method(kind="clustered"))
+    squares = (found.p_yes - found.truth) ** 2
+    made = replace(made, value=float(np.mean(squares)))
+    return made if run.published else _with_interval(made, squares, m.facts.patients[found.places])
+
+
+def _with_interval(made: Measure, values: Floats, patients: Ints) -> Measure:
+    """The record of a mean with the interval of its variance by patient."""
+    units = int(np.unique(patients).size)
+    if units < 2:
+        return noted(made, ONE_CLUSTER)
+    within = values.min() >= 0 and values.max() <= 1
+    limits = (0.0, 1.0) if within else (-np.inf, np.inf)
+    found = stats.clustered_mean(float(values.mean()), values, patients, limits)
+    return flagged_few(bounded(made, *found), units)
 
 
 # ---------------------------------------------------------------- calibration errors
@@ -237,12 +252,7 @@ def _mean_confidence(
     if run.published:
         se = float(kept.std(ddof=1) / np.sqrt(n)) if kept.min() < kept.max() else 0.0
         return replace(made, se=se)
-    patients = m.facts.patients[members]
-    if (units := int(np.unique(patients).size)) < 2:
-        return noted(made, ONE_CLUSTER)
-    within = kept.min() >= 0 and kept.max() <= 1
-    limits = (0.0, 1.0) if within else (-np.inf, np.inf)
-    return bounded(made, *stats.clustered_mean(value, kept, patients, limits), units)
+    return _with_interval(made, kept, m.facts.patients[members])
 
 
 def _reliability_cases(m: Marks, edition: Edition) -> Mask:

@@ -93,13 +93,15 @@ def category(
 ) -> Measure:
     """The record with the edition's word, and what a reader of the table should know beside it."""
     word, tests = _word(findings, edition), findings.tests
-    record = replace(record, label=word)
     tested = edition.category == "tested"
+    if tested and not sees and word == INDETERMINATE:
+        word = IGNORES  # by construction, however few cases there are
+    record = replace(record, label=word)
     if tested:
         record = replace(record, p=tests.p, q=tests.q)
         if tests.control:
             record = with_method(record, Method(kind="one-sided flips", of=tests.control))
-        if word == IGNORES:
+        if word == IGNORES and sees:
             words = f"changed images change at most {tests.changed:.4f} of its answers"
             record = remarked(record, f"{words} (upper 95 % bound; margin {edition.margin:g})")
     if word == INSUFFICIENT:
