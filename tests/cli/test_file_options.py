@@ -54,6 +54,7 @@ OPTIONS: dict[str, list[str]] = {
     ],
     "gate runs": ["gate", PLACE, "--policy", "gate.toml"],
     "gate --policy": ["gate", "run", "--policy", PLACE],
+    "gate --baseline": ["gate", "run", "--policy", "gate.toml", "--baseline", PLACE],
     "gate --junit": ["gate", "run", "--policy", "gate.toml", "--junit", PLACE],
     "import --replies": [
         "import", "grounding", "--cases", "set/manifest.csv", "--replies", PLACE, "--out", "new",

@@ -24,7 +24,8 @@ def interval(values, few=FEW, step=1.0, limits=(0.0, 1.0)):
     counted = np.ones(len(table), dtype=bool)
     record = Measure(reader="", measure="mean")
     made = estimated(record, columns_of(table), mean_of_columns, counted, limits=limits, step=step)
-    return Resampling(np.arange(len(table)), boot=500, seed=0, few=few).finish([made])[0]
+    drawn = Resampling(np.arange(len(table)), boot=500, seed=0, few=few, robust=False)
+    return drawn.finish([made])[0]
 
 
 @settings(max_examples=60, deadline=None)
@@ -76,7 +77,7 @@ def estimate(values) -> Estimate:
 
 
 def run(clusters, values, boot=4_000):
-    how = {"boot": boot, "seed": 3}
+    how = {"boot": boot, "seed": 3, "robust": False}
     made = estimate(values)
     quick = Resampling(clusters, tallied=True, **how)._by_kinds(made)
     return quick, Resampling(clusters, **how).finish([made])[0]

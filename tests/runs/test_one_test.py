@@ -14,9 +14,6 @@ from overread.runs import compare
 pytestmark = pytest.mark.usefixtures("no_pages")
 
 JUDGE = ("control:lexical-judge",)
-_OTHER_TESTS = pytest.mark.xfail(
-    reason="this benchmark's own differences are not those of contrasts.paired yet", strict=False
-)
 # Cases, controls, judges, settings, and the differences of readers that both have.
 RUNS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...], dict[str, str], set[str]]] = {
     "grounding": (
@@ -57,10 +54,7 @@ def test_every_benchmark_that_compares_readers_is_here() -> None:
 
 @pytest.mark.parametrize(
     "benchmark",
-    [
-        pytest.param(one, marks=[_OTHER_TESTS] if one in ("grounding", "m3cot", "medcmr") else [])
-        for one in RUNS
-    ],
+    RUNS,
 )
 def test_a_run_and_compare_say_the_same_of_two_readers(benchmark: str, workspace: Path) -> None:
     cases, controls, judges, settings, measures = RUNS[benchmark]

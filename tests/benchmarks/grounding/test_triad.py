@@ -430,7 +430,14 @@ def test_a_reader_without_pictures_is_said_to_be_one(bench, hundred):
     )
     record = measured(tables, category="points")("category", "r")
     assert (record.label, record.note) == ("ignores image", "the reader gets no picture")
-    # Of 120 cases without a change as many as 2.5 % may change all the same.
+    # By construction, though of 120 cases without a change as many as 2.5 % may change.
+    tested = measured(tables)("category", "r")
+    assert (tested.label, tested.note) == ("ignores image", "the reader gets no picture")
+
+
+def test_who_is_shown_pictures_ignores_them_only_within_the_margin(bench, hundred):
+    still = reader(hundred, 0, chance=None)
+    tables = bench.tables(hundred, {"r": {**still, "swap": still["original"]}})
     few, wide = measured(tables)("category", "r"), measured(tables, margin="0.03")("category", "r")
     assert (few.label, wide.label) == ("indeterminate", "ignores image")
     assert wide.note.startswith("changed images change at most 0.0247 of its answers")

@@ -94,8 +94,9 @@ def category(
     """The record with the edition's word, and what a reader of the table should know beside it."""
     word, tests = _word(findings, edition), findings.tests
     tested = edition.category == "tested"
-    if tested and not sees and word == INDETERMINATE:
-        word = IGNORES  # by construction, however few cases there are
+    by_construction = tested and not sees and word == INDETERMINATE
+    if by_construction:
+        word = IGNORES  # however few cases there are
     record = replace(record, label=word)
     if tested:
         record = replace(record, p=tests.p, q=tests.q)
@@ -117,7 +118,7 @@ def category(
         record = noted(record, BY_CHANCE, words)
     if word == INDETERMINATE and _looks_elsewhere(findings):
         record = remarked(record, "the answer follows something outside the box")
-    if edition.stability == "correct":
+    if edition.stability == "correct" and not by_construction:
         other = _word(replace(findings, is_=findings.is_all), edition)
         if other != word:
             record = remarked(record, f"with IS over all parsed answers it would be {other}")

@@ -290,8 +290,8 @@ def drawn_record(
     )
     found = drawn.finished(made, estimates[1:, None])
     if found.how is not None and found.how.kind == "alike":
-        return with_method(found, Method(kind="alike", of="items"))
-    return found
+        found = with_method(found, Method(kind="alike", of="items"))
+    return est.flagged_few(found, drawn.owners(counted)) if study.robust else found
 
 
 # ---------------------------------------------------------------- records
