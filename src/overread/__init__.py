@@ -6,13 +6,13 @@ Evaluation software, not a medical device; a passed gate is not a clearance.
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["BadInput", "Measure", "Run", "__version__", "judge", "run"]
+__all__ = ["BadInput", "Measure", "Run", "__version__", "judge", "load", "run"]
 
 if TYPE_CHECKING:
     from overread.case import BadInput, Measure
-    from overread.runs import Run, judge, run
+    from overread.runs import Run, judge, load, run
 
-_HOME = {"run": "overread.runs", "judge": "overread.runs", "Run": "overread.runs"}
+_HOME = dict.fromkeys(("run", "judge", "load", "Run"), "overread.runs")
 
 
 def __getattr__(name: str) -> Any:

@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import overread as ov
 from overread.benchmarks.base import Benchmark
 from overread.case import BadInput
 from overread.records import RunRecord
@@ -128,3 +129,17 @@ def test_another_edition_reads_the_kept_texts_again(folder: Path) -> None:
 
 def test_an_import_does_not_say_in_which_words_was_asked(folder: Path) -> None:
     assert "|wording:theirs|" in measure(folder, edition="authors").record.signature
+
+
+def test_a_run_is_loaded_as_it_lies_there(folder: Path) -> None:
+    held = {path: path.read_bytes() for path in folder.iterdir()}
+    again = ov.load(folder)
+    assert [one.measure for one in again.records] == again.measures["measure"].to_list()
+    assert again.record.benchmark == ov.load(str(folder)).record.benchmark
+    assert again.exhibits
+    assert {path: path.read_bytes() for path in folder.iterdir()} == held
+
+
+def test_a_folder_that_is_no_run_is_not_loaded(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="run"):
+        ov.load(tmp_path)

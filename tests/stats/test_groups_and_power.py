@@ -1,4 +1,4 @@
-"""Groups of patients, pooling, judges' errors, margins, calibration and sizes of studies."""
+"""Groups of patients, judges' errors, calibration and sizes of studies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from overread.stats import (
     flip_p,
     groups_p,
     paired_values,
-    partially_pooled,
     smallest_difference,
     wilson,
 )
@@ -64,24 +63,7 @@ def test_order_and_names_do_not_matter(rows):
     assert (p is None) == (other is None)
 
 
-# ---------------------------------------------------------------- pooling, judges
-
-
-def test_pooled_rates_err_less_over_all_groups():
-    draw = np.random.default_rng(2)
-    raw = pooled = 0.0
-    for _ in range(100):
-        truth = np.clip(draw.normal(0.6, 0.05, 12), 0, 1)
-        n = draw.integers(10, 60, 12)
-        rates = draw.binomial(n, truth) / n
-        spread = np.maximum(rates * (1 - rates), 0.05) / n
-        raw += ((rates - truth) ** 2).sum()
-        pooled += ((np.array(partially_pooled(rates, spread).values) - truth) ** 2).sum()
-    assert pooled < 0.6 * raw
-
-
-def test_two_groups_are_not_pooled():
-    assert partially_pooled([0.1, 0.9], [0.01, 0.01]) is None
+# ---------------------------------------------------------------- judges
 
 
 def test_a_perfect_judge_changes_no_rate_and_widens_it_a_little():

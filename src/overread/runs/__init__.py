@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 __all__ = [
     "Checked", "Forecast", "Power", "Run", "Transfer", "Unfinished", "compare", "default_store",
-    "demo", "error_sample", "examine", "gate", "import_results", "judge", "judge_sample", "measure",
-    "open_cases", "open_in_browser", "person_agreement", "phantom_cases", "plan", "plan_study",
+    "demo", "error_sample", "examine", "gate", "import_results", "judge", "judge_sample", "load",
+    "measure", "open_cases", "open_in_browser", "person_agreement", "phantom_cases", "plan", "plan_study",
     "power", "published_figures", "published_list", "rank_sample", "report", "run", "run_async",
     "run_study", "selfcheck", "serve", "sight", "sight_of_clips", "transfer", "transfer_figure",
 ]  # fmt: skip
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         person_agreement,
         rank_sample,
     )
-    from overread.runs._measuring import Run, import_results, measure
+    from overread.runs._measuring import Run, import_results, load, measure
     from overread.runs._opening import open_cases, phantom_cases
     from overread.runs._planning import Forecast, plan
     from overread.runs._power import Power, power
@@ -42,7 +42,7 @@ _HOMES = {
     "_doctor": "examine sight sight_of_clips",
     "_environment": "default_store",
     "_judge": "error_sample judge judge_sample person_agreement rank_sample",
-    "_measuring": "Run import_results measure",
+    "_measuring": "Run import_results load measure",
     "_opening": "open_cases phantom_cases",
     "_planning": "Forecast plan",
     "_power": "Power power",

@@ -17,7 +17,7 @@ from overread.benchmarks.base import Benchmark
 from overread.case import BadInput, Figure, Measure, Policy, Reader, Table
 from overread.engine import Tally
 from overread.records import RunRecord
-from overread.runs._kept import Kept, reopened, tables_of
+from overread.runs._kept import Kept, benchmark_of, records_of, reopened, tables_of
 from overread.runs._opening import Tell, case_file, may_draw, open_cases, recorded_cases
 
 if TYPE_CHECKING:
@@ -145,6 +145,20 @@ def measure(
     if record.policy == "credentialed":  # its tables may be from a time when it was not
         records.make_private(place)
     return made
+
+
+def load(folder: str | Path) -> Run:
+    """A run as it lies in its folder: nothing is measured again, nothing rewritten.
+
+    Examples
+    --------
+    >>> import overread as ov
+    >>> ov.load("my-run").measures  # doctest: +SKIP
+    """
+    ((place, record, measures),) = records_of([Path(folder)])
+    made = benchmark_of(record).exhibits(measures.measures, record.signature)
+    exhibits = {exhibit.name: exhibit for exhibit in made}
+    return Run(folder=place, record=record, records=measures.measures, exhibits=exhibits)
 
 
 def with_pictures(

@@ -50,10 +50,8 @@ from overread.stats._differences import (
     sign_flip_p,
 )
 from overread.stats._groups import (
-    Pooled,
     corrected_rate,
     groups_p,
-    partially_pooled,
 )
 from overread.stats._paired import LEVEL, Paired, flip_p, paired_values
 from overread.stats._permutation import permutation_k_groups, permutation_two_groups
@@ -93,7 +91,6 @@ __all__ = [
     "Paired",
     "PairedResult",
     "PatientWeights",
-    "Pooled",
     "Spread",
     "auroc",
     "auroc_stepwise",
@@ -133,7 +130,6 @@ __all__ = [
     "paired_bootstrap_many",
     "paired_difference",
     "paired_values",
-    "partially_pooled",
     "pearson",
     "percent_agreement",
     "permutation_k_groups",

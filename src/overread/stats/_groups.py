@@ -1,9 +1,9 @@
-"""Do groups of patients differ, and what is each group's rate once its neighbours are known?"""
+"""Do groups of patients differ, and what is a judged rate without its judge's errors?"""
 
 from __future__ import annotations
 
 import math
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -115,80 +115,6 @@ def _wald(sums: NDArray[np.int64]) -> Floats:
         centre = (weights * at).sum(axis=1, keepdims=True) / weights.sum(axis=1, keepdims=True)
         found: Floats = (weights * (at - centre) ** 2).sum(axis=1)
     return np.nan_to_num(found)
-
-
-class Pooled(NamedTuple):
-    """What groups say together: each one's rate drawn towards all, its bounds, and the spread."""
-
-    values: list[float]
-    lows: list[float]
-    highs: list[float]
-    mean: float
-    sd_between: float
-
-
-def partially_pooled(
-    values: ArrayLike, variances: ArrayLike, limits: tuple[float, float] = (0.0, 1.0)
-) -> Pooled | None:
-    """Each group's rate, drawn towards the mean of all as far as its own data say little.
-
-    A normal hierarchy in closed form: y_g ~ N(θ_g, v_g), θ_g ~ N(μ, τ²), τ² by Paule and Mandel::
-
-        B_g = v_g / (v_g + τ²),   θ̂_g = (1 - B_g) y_g + B_g μ̂,
-        var = (1 - B_g) v_g + B_g² var(μ̂)
-
-    Many groups looked at one by one have extremes that are chance; these estimates have a smaller
-    error over all groups than the raw rates (three groups or more), and their extremes can be
-    believed more. The raw rates stand beside them.
-
-    Parameters
-    ----------
-    values, variances : arrays of shape (groups,)
-        Rates or means, and the square of each one's standard error, above 0.
-    limits : (float, float)
-        The values there can be.
-
-    Returns
-    -------
-    Pooled or None
-        None with fewer than three groups.
-
-    References
-    ----------
-    B. Efron and C. Morris (1975), JASA 70, 311-319. R. C. Paule and J. Mandel (1982), Journal of
-    Research of the NBS 87, 377-385.
-
-    Examples
-    --------
-    >>> found = partially_pooled([0.2, 0.5, 0.8], [0.02, 0.02, 0.02])
-    >>> [round(one, 3) for one in found.values], round(found.sd_between, 3)
-    ([0.267, 0.5, 0.733], 0.265)
-    >>> alike = partially_pooled([0.49, 0.5, 0.51], [0.02, 0.02, 0.02])
-    >>> [round(one, 3) for one in alike.values]
-    [0.5, 0.5, 0.5]
-    """
-    y, v = np.asarray(values, dtype=float), np.asarray(variances, dtype=float)
-    if y.size < 3:
-        return None
-
-    def excess(tau2: float) -> float:
-        w = 1 / (v + tau2)
-        return float((w * (y - (w @ y) / w.sum()) ** 2).sum()) - (y.size - 1)
-
-    low, high = 0.0, 0.0
-    if excess(0.0) > 0:
-        high = float(y.max() - y.min()) ** 2
-        while excess(high) > 0:
-            high *= 2
-        for _ in range(100):
-            middle = (low + high) / 2
-            low, high = (middle, high) if excess(middle) > 0 else (low, middle)
-    w = 1 / (v + high)
-    mean, towards = float((w @ y) / w.sum()), v / (v + high)
-    shrunk = (1 - towards) * y + towards * mean
-    half = Z95 * np.sqrt((1 - towards) * v + towards**2 / w.sum())
-    ends = np.clip([shrunk - half, shrunk + half], *limits)
-    return Pooled(shrunk.tolist(), ends[0].tolist(), ends[1].tolist(), mean, math.sqrt(high))
 
 
 def corrected_rate(rate: Interval, sensitivity: Interval, specificity: Interval) -> Interval | None:
