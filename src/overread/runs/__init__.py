@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 __all__ = [
     "Checked", "Forecast", "Power", "Run", "Transfer", "Unfinished", "compare", "default_store",
     "demo", "error_sample", "examine", "gate", "import_results", "judge", "judge_sample", "load",
-    "measure", "open_cases", "open_in_browser", "person_agreement", "phantom_cases", "plan", "plan_study",
-    "power", "published_figures", "published_list", "rank_sample", "report", "run", "run_async",
-    "run_study", "selfcheck", "serve", "sight", "sight_of_clips", "transfer", "transfer_figure",
+    "measure", "open_cases", "open_in_browser", "person_agreement", "phantom_cases", "plan",
+    "plan_study", "power", "published_figures", "published_list", "rank_sample", "report", "run",
+    "run_async", "run_study", "selfcheck", "serve", "sight", "sight_of_clips", "transfer",
+    "transfer_figure",
 ]  # fmt: skip
 
 if TYPE_CHECKING:

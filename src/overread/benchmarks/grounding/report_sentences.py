@@ -92,7 +92,7 @@ _VERDICTS: Final[dict[str, tuple[Answer, str, tuple[str, ...]]]] = {
     category.USES: ("yes", "It used the image: {}.", ("cgr", "is", "gsp")),
     category.IGNORES: (
         "no",
-        "It gave the same answers whatever it was shown: {}.",
+        "It gave the same answers, or all but the same, whatever it was shown: {}.",
         ("uar", "cgr", "is"),
     ),
     category.UNSTABLE: (
