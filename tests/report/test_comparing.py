@@ -12,7 +12,7 @@ import pytest
 from overread.benchmarks.base import ComparedWords
 from overread.benchmarks.registry import BENCHMARKS, class_of
 from overread.case import Measure
-from overread.report.comparing import comparison_line, differences
+from overread.report.comparing import comparison_line, differences, margin_line
 from overread.stats import difference_p, sign_flip_p
 
 Row = tuple[str, str, str, float]
@@ -197,3 +197,12 @@ def test_where_less_is_better_the_sentence_says_so() -> None:
         "A keeps its answer to a like image of another patient on 7.1 points more"
     )
     assert line.endswith("q = 0.004; less is better).")
+
+
+def test_a_margin_that_is_not_shown_says_so_by_what_can_be_better() -> None:
+    words = ComparedWords.share("uar", "UAR", "keeps its answer on")
+    record = Measure(reader="a", measure="diff_uar", by={"versus": "b"}, value=0.1, n=9)
+    worse = margin_line(record, words, 0.05, True)
+    assert worse == "It is not shown that a is no more than 5.0 points worse than b in UAR."
+    either = margin_line(record, words, 0.05, None)
+    assert either == "It is not shown that a and b are within 5.0 points in UAR."

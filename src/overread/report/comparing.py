@@ -115,7 +115,9 @@ def margin_word(record: Measure) -> str:
     return "not shown"
 
 
-def margin_line(record: Measure, words: ComparedWords, margin: float) -> str:
+def margin_line(
+    record: Measure, words: ComparedWords, margin: float, higher_is_better: bool | None
+) -> str:
     """The same in a sentence."""
     one, two = record.reader, record.by["versus"]
     by = f"{amount(margin, words)} {words.unit}"
@@ -124,8 +126,10 @@ def margin_line(record: Measure, words: ComparedWords, margin: float) -> str:
         "not worse": f"{one} is not worse than {two} in {words.noun} by more than {by}.",
         "worse": f"{one} is worse than {two} in {words.noun} by more than {by}.",
     }
-    open_yet = f"It is not shown that {one} is worse than {two} in {words.noun} by no more than"
-    return said.get(margin_word(record), f"{open_yet} {by}.")
+    open_yet = f"It is not shown that {one} is no more than {by} worse than {two} in {words.noun}."
+    if higher_is_better is None:
+        open_yet = f"It is not shown that {one} and {two} are within {by} in {words.noun}."
+    return said.get(margin_word(record), open_yet)
 
 
 def _told_apart(record: Measure) -> bool:

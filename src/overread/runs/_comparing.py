@@ -249,13 +249,11 @@ class _Together:
         rows: list[tuple[str, ...]] = []
         for one in found:
             words = self.words[one.family or ""]
-            line, row = (
-                comparison_line(one, words, self.higher.get(words.measure)),
-                _row(one, words),
-            )
+            higher, row = self.higher.get(words.measure), _row(one, words)
+            line = comparison_line(one, words, higher)
             if margin is not None:
                 row = (*row, margin_word(one))
-                line += f" {margin_line(one, words, margin)}" if one.n else ""
+                line += f" {margin_line(one, words, margin, higher)}" if one.n else ""
             lines.append(line)
             rows.append(row)
         within = () if margin is None else (f"margin {margin:g}",)
