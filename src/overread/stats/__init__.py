@@ -26,7 +26,6 @@ from overread.stats._authors import (
 )
 from overread.stats._calibration import (
     Bin,
-    brier,
     calibrated_p,
     calibration_bins,
     debiased_ece,
@@ -102,7 +101,6 @@ __all__ = [
     "bootstrap_kappa",
     "bootstrap_proportion",
     "bootstrap_proportion_many",
-    "brier",
     "calibrated_p",
     "calibration_bins",
     "canonical",

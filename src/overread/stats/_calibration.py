@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from overread.stats._clusters import spread_of_mean
-from overread.stats._proportions import Interval, design_effect, score_bounds
 
 Edges = Literal["floor", "linspace"]
 
@@ -22,69 +21,6 @@ class Bin(msgspec.Struct, frozen=True):
     n: int
     mean_confidence: float
     rate: float
-
-
-def brier(scores: ArrayLike, labels: ArrayLike, clusters: ArrayLike | None = None) -> Interval:
-    """Brier score: the mean squared difference of probability and label, with a 95 % interval.
-
-    With q_i = (c_i - y_i)², mean B and deff the `design_effect` of the q over clusters::
-
-        variance v = deff · Σ (q_i - B)² / n²
-
-    A mean of values within [0, 1] varies at most as a proportion does. So the bounds are Wilson's,
-    for a proportion B of B(1-B)/v cases: as many as a proportion would need to have variance v.
-    With 0/1 scores that is `wilson`. To have width even when all q agree, the interval also holds
-    what one more independent case would make of B, n/deff cases taken as independent: a perfect
-    one or a wholly wrong one.
-
-    Parameters
-    ----------
-    scores : array of shape (n,)
-        Probabilities, in [0, 1].
-    labels : array of shape (n,)
-        1 or 0.
-    clusters : array of shape (n,), optional
-        Which cluster each case belongs to; any sortable labels. None: all independent.
-
-    Returns
-    -------
-    Interval
-        `point` None at n = 0; `low` < `high` in [0, 1] and `sd` the standard error sqrt(v), all
-        None with n < 2; bounds also None when a score is no probability but outside [0, 1].
-
-    References
-    ----------
-    G. W. Brier (1950), Monthly Weather Review 78, 1-3. With an effective sample size: E. L. Korn
-    and B. I. Graubard (1998), Survey Methodology 24, 193-201.
-
-    Examples
-    --------
-    >>> found = brier([0.9, 0.2, 0.6, 0.3], [1, 0, 0, 1])
-    >>> f"{found.point:.3f} [{found.low:.3f}, {found.high:.3f}]"
-    '0.225 [0.088, 0.466]'
-    """
-    c, y = _numbers(scores, labels)
-    if not np.isin(y, (0, 1)).all():
-        raise ValueError("a label is neither 0 nor 1")
-    q = (c - y) ** 2
-    n = int(q.size)
-    if n == 0:
-        return Interval(None, None, None, None, 0)
-    point = float(q.mean())
-    if n == 1:
-        return Interval(point, None, None, None, 1)
-    independent = n if clusters is None else n / design_effect(q, clusters)
-    variance = float(((q - point) ** 2).mean()) / independent if q.min() < q.max() else 0.0
-    if c.min() < 0 or c.max() > 1:
-        return Interval(point, None, None, math.sqrt(variance), n)
-    low = high = point
-    if variance > 0:
-        low, high = score_bounds(point, point * (1 - point) / variance)
-    elif point in (0.0, 1.0):
-        low, high = score_bounds(point, independent)
-    low = min(low, point * independent / (independent + 1))
-    high = max(high, (point * independent + 1) / (independent + 1))
-    return Interval(point, max(0.0, low), min(1.0, high), math.sqrt(variance), n)
 
 
 def calibration_bins(
