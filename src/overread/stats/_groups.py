@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import Final
 
 import numpy as np
@@ -89,11 +90,19 @@ def groups_p(
         dealt += deals(units[alone], numbers, n_perm, seed)
     draw = np.random.RandomState(seed)
     several = [np.flatnonzero(patient == one) for one in np.unique(patient[~alone])]
-    # By content, so that no names decide what is drawn.
-    for own in sorted(several, key=lambda own: (place[own].tolist(), units[own].tolist())):
-        names = place[own][draw.random_sample((n_perm, own.size)).argsort(axis=1)]
-        for g in range(k):
-            dealt[:, g] += (names == g).astype(np.int64) @ units[own]
+    # By content, so that no names decide what is drawn; patients alike are drawn together.
+    kinds = Counter((tuple(place[own]), tuple(map(tuple, units[own].tolist()))) for own in several)
+    for (names, held), count in sorted(kinds.items()):
+        own = np.array(held)
+        if len(names) == 2:
+            stays = draw.binomial(count, 0.5, n_perm)[:, None]
+            dealt[:, names[0]] += stays * own[0] + (count - stays) * own[1]
+            dealt[:, names[1]] += stays * own[1] + (count - stays) * own[0]
+            continue
+        for _ in range(count):
+            given = np.array(names)[draw.random_sample((n_perm, len(names))).argsort(axis=1)]
+            for g in names:
+                dealt[:, g] += (given == g).astype(np.int64) @ own
     found = float(_wald(seen[None])[0])
     p = (int((_wald(dealt) >= found * (1 - _TIE)).sum()) + 1) / (n_perm + 1)
     # Where patients differ in their number of cases, dealing them out is right for many only.

@@ -38,7 +38,7 @@ DEBIASED: Final = "debiased"
 
 _MOST_MISSING: Final = 0.1
 _BINS: Final = 10
-_CONSISTENCY: Final = 1_999
+_CONSISTENCY: Final = 999
 
 
 class Calibrated(NamedTuple):

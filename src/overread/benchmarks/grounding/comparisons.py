@@ -59,7 +59,7 @@ def _make_rexerr(run: Study, m: Marks) -> Iterator[Measure]:
 # ---------------------------------------------------------------- groups of patients
 # Does image use differ between women and men, views, ages? Permutation tests (GROUNDING 11).
 
-_PERMUTATIONS: Final = {"cases": 1000, "patients": 9_999}
+_PERMUTATIONS: Final = {"cases": 1000, "patients": 4_999}
 
 
 def _gap_maker(metric: str) -> Callable[[Study, Marks], Iterator[Measure]]:
