@@ -131,6 +131,8 @@ def test_the_rows_of_a_figure_unfold_sort_and_are_saved_as_csv(page: Page) -> No
     fold = page.locator("details.data").first
     rows = json.loads(page.locator(f"#{fold.get_attribute('data-rows')}").text_content() or "")
     fold.locator("summary").click()
+    # The browser says that a fold was opened a moment after it was.
+    fold.locator("tbody tr").nth(len(rows) - 1).wait_for()
     assert fold.locator("tbody tr").count() == len(rows)
     assert fold.locator("thead th").all_inner_texts() == list(rows[0])
     with page.expect_download() as waited:
