@@ -87,6 +87,8 @@ def test_what_is_recommended_instead(authors_key, expected):
             ("ece_answer", wanted["ece_answer_confidence"]),
         ):
             ours = authors_key(name, model)
+            assert ours.beside is None or same(ours.beside[0], whole)
+            assert (ours.beside is None) == (ours.value is None)
             # What lies outside [0, 1] is in none of their bins, and at the nearer end in ours.
             assert whole - 0.08 < ours.value
             assert ours.value <= whole or "outside 0 to 1" in ours.note

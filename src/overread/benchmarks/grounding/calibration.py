@@ -176,7 +176,7 @@ def _ece(run: Study, m: Marks, found: Calibrated, made: Measure) -> Measure:
     A binned error is above 0 however well calibrated a reader is, and the more so in resamples, so
     that no percentile interval holds the truth: p is that of outcomes drawn by the probabilities
     themselves (`stats.debiased_ece`, `stats.calibrated_p`). What lies outside [0, 1] then counts as
-    the nearer end.
+    the nearer end. `beside` are the whole error, as it was defined, and that without chance's part.
     """
     kind = made.measure if made.measure != "ece" else f"ece_{run.edition.ece}"
     confidence, outcome = _pairs(found, kind)
@@ -184,10 +184,12 @@ def _ece(run: Study, m: Marks, found: Calibrated, made: Measure) -> Measure:
         return replace(made, value=stats.ece(confidence, outcome))
     given = np.clip(confidence, 0, 1), outcome, m.facts.patients[found.places]
     seed = run.edition.seed
-    value = stats.debiased_ece(*given, edges="linspace")
+    value, plain = stats.debiased_ece(*given, edges="linspace"), stats.ece(confidence, outcome)
     p = stats.calibrated_p(*given, edges="linspace", times=_CONSISTENCY, seed=seed)
     how = Method(kind="consistency resampling", boot=_CONSISTENCY, seed=seed)
     made = with_method(replace(made, value=value, p=p), how)
+    if value is not None and plain is not None:
+        made = replace(made, beside=(plain, value))
     return noted(made, DEBIASED, "less what chance adds; p is that of a calibrated reader")
 
 
