@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import ndtri
 
 from overread.stats import (
     Z95,
@@ -190,7 +191,7 @@ def test_bootstrap_needs_both_classes():
 @pytest.mark.parametrize("area", [0.0, 0.01, 0.5, 0.83, 1.0])
 def test_score_bounds_solve_their_equation(m, n, area):
     half = (m + n) / 2 - 1
-    for bound in _score_bounds(area, m, n):
+    for bound in _score_bounds(area, m, n, Z95 * Z95):
         assert 0 <= bound <= 1
         spread = 1 + half * (1 - bound) / (2 - bound) + half * bound / (1 + bound)
         reach = Z95 * math.sqrt(bound * (1 - bound) * spread / (m * n))
@@ -198,7 +199,7 @@ def test_score_bounds_solve_their_equation(m, n, area):
 
 
 def test_score_bounds_of_one_patient_in_each_class_are_wilsons_for_one_case():
-    assert _score_bounds(0.0, 1, 1)[1] == pytest.approx(Z95**2 / (1 + Z95**2))
+    assert _score_bounds(0.0, 1, 1, Z95 * Z95)[1] == pytest.approx(Z95**2 / (1 + Z95**2))
 
 
 def test_perfect_separation_of_one_patients_cases_is_worth_one_pair():
@@ -215,6 +216,32 @@ def test_scores_that_depend_on_the_patient_alone_have_no_variance_but_width():
     found = auroc(patients / 20, [0, 1] * 20, patients)
     assert (found.point, found.sd) == (0.5, 0.0)
     assert found.high - found.low > 0.1
+
+
+def test_nothing_jumps_where_a_reader_becomes_perfect():
+    labels = [0] * 30 + [1] * 30
+    perfect = auroc(np.arange(60.0), labels)
+    scores = np.arange(60.0)
+    scores[30] = 28.5  # one positive falls below one negative
+    nearly = auroc(scores, labels)
+    assert 0 <= perfect.low - nearly.low < 0.03
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "prevalence", "truth"), [(50, 0.1, 0.75), (100, 0.1, 0.99)])
+def test_coverage_with_few_positives(n, prevalence, truth):
+    """DeLong's interval on the logit scale holds the truth in 88 to 91 % here."""
+    random = np.random.default_rng(5)
+    apart = math.sqrt(2) * ndtri(truth)
+    held = studies = 0
+    while studies < 500:
+        y = random.random(n) < prevalence
+        if not 2 <= y.sum() <= n - 2:
+            continue
+        found = auroc(random.normal(size=n) + apart * y, y.astype(int))
+        held += found.low <= truth <= found.high
+        studies += 1
+    assert 0.93 <= held / studies <= 0.99
 
 
 @pytest.mark.slow

@@ -10,7 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from overread.stats._authors import resamples, tallies
+from overread.stats._clusters import BELIEF, USUAL
 from overread.stats._proportions import Z95, Interval
+
+# The least share of an exponential area's variance that real scores are taken to have.
+_LEAST: Final = 0.5
 
 
 def auroc(scores: ArrayLike, labels: ArrayLike, clusters: ArrayLike | None = None) -> Interval:
@@ -27,12 +31,18 @@ def auroc(scores: ArrayLike, labels: ArrayLike, clusters: ArrayLike | None = Non
 
         I₁/(I₁-1) Σ a_c²/m² + I₀/(I₀-1) Σ b_c²/n² + 2 I/(I-1) Σ a_c b_c/mn
 
-    The interval is symmetric on the logit scale, hence within (0, 1). Where that variance is zero
-    or cannot be had (perfect separation, every score equal, all positives of one patient) the
-    bounds are Newcombe's: every A that lies within z sqrt(v(A)) of the estimate, with
-    v(A) = A(1-A) (1 + N (1-A)/(2-A) + N A/(1+A)) / mn and N = (m+n)/2 - 1. Cases of one patient
-    are then taken as wholly alike, m²/Σ m_c² and n²/Σ n_c² in place of m and n. So no interval has
-    zero width.
+    The interval is Newcombe's score interval: every A that the estimate Â is not too far from by
+    the variance that A itself would have were scores exponential::
+
+        (Â - A)² <= t² f v(A),   v(A) = A(1-A) (1 + N (1-A)/(2-A) + N A/(1+A)) / mn,  N = (m+n)/2 - 1
+
+    f is how much larger DeLong's variance is than v(Â), at least 1/2. With e clusters that make it
+    up, e = (Σ r_c²)²/Σ r_c⁴ of r_c = a_c/m + b_c/n and no more than hold the rarer class, it is
+    drawn towards the design effect of patients whose cases correlate by 1/2, as that of a mean is
+    (`spread_of_mean`); t has Satterthwaite's degrees of freedom of what is estimated. Neither
+    bound lies beyond that of a perfect reader of such cases, and no interval has zero width. Where
+    one class comes from one patient alone nothing is estimated, and its cases count as wholly alike: m²/Σ m_c² and
+    n²/Σ n_c² in place of m and n.
 
     Parameters
     ----------
@@ -53,17 +63,19 @@ def auroc(scores: ArrayLike, labels: ArrayLike, clusters: ArrayLike | None = Non
     ----------
     E. R. DeLong, D. M. DeLong and D. L. Clarke-Pearson (1988), Biometrics 44, 837-845.
     N. A. Obuchowski (1997), Biometrics 53, 567-578. R. G. Newcombe (2006), Statistics in Medicine
-    25, 559-573, method 5.
+    25, 559-573, method 5. F. E. Satterthwaite (1946), Biometrics Bulletin 2, 110-114.
 
     Examples
     --------
     >>> found = auroc([0.1, 0.4, 0.35, 0.8, 0.7], [0, 0, 1, 1, 1])
     >>> f"{found.point:.3f} [{found.low:.3f}, {found.high:.3f}]"
-    '0.833 [0.152, 0.993]'
+    '0.833 [0.226, 0.987]'
     >>> perfect = auroc([0.1, 0.2, 0.8, 0.9], [0, 0, 1, 1])
     >>> f"{perfect.point} [{perfect.low:.3f}, {perfect.high}]"
     '1.0 [0.386, 1.0]'
     """
+    from scipy.special import stdtrit
+
     x, positive = checked(scores, labels)
     m, n = int(positive.sum()), int((~positive).sum())
     if m == 0 or n == 0:
@@ -82,14 +94,28 @@ def auroc(scores: ArrayLike, labels: ArrayLike, clusters: ArrayLike | None = Non
     # Residuals times 2mn: whole numbers, so that a variance of zero is seen as zero.
     a = np.bincount(where[positive], weights=m * above - twice, minlength=of_m.size) / m
     b = np.bincount(where[~positive], weights=n * below - twice, minlength=of_m.size) / n
-    variance = _clustered(a, b, int((of_m > 0).sum()), int((of_n > 0).sum()))
-    error = None if variance is None else math.sqrt(variance) / (2 * m * n)
-    if not error:
-        low, high = _score_bounds(area, m * m / float(of_m @ of_m), n * n / float(of_n @ of_n))
-    else:
-        centre, reach = math.log(area / (1 - area)), Z95 * error / (area * (1 - area))
-        low, high = _expit(centre - reach), _expit(centre + reach)
-    return Interval(area, min(low, area), max(high, area), error, x.size)
+    with_a, with_b = int((of_m > 0).sum()), int((of_n > 0).sum())
+    if with_a < 2 or with_b < 2:
+        alone = m * m / float(of_m @ of_m), n * n / float(of_n @ of_n)
+        return Interval(area, *_score_bounds(area, *alone, Z95 * Z95), None, x.size)
+    parts = with_a / (with_a - 1) * float(a @ a), with_b / (with_b - 1) * float(b @ b)
+    variance = _with_both(parts, a, b)
+    usual = _usual(of_m, m) / m + _usual(of_n, n) / n
+    usual /= 1 / m + 1 / n
+    each = a + b
+    fourth = float((each**4).sum())
+    events = min(float(each @ each) ** 2 / fourth, with_a, with_b) if fourth else 0.0
+    own = (2 * m * n) ** 2 * _exponential(area, m, n)
+    seen = events * variance / own if own else 0.0
+    effect = max((seen + BELIEF * usual) / (events + BELIEF), _LEAST)
+    wider = Z95 * Z95
+    if seen:
+        df = sum(parts) ** 2 / (parts[0] ** 2 / (with_a - 1) + parts[1] ** 2 / (with_b - 1))
+        wider = float(stdtrit(df * ((seen + BELIEF * usual) / seen) ** 2, 0.975)) ** 2
+    low, high = _score_bounds(area, m, n, wider * effect)
+    perfect = _score_bounds(1.0, m, n, Z95 * Z95 * max(usual, effect))[0]
+    error = math.sqrt(variance) / (2 * m * n)
+    return Interval(area, min(low, perfect), max(high, 1 - perfect), error, x.size)
 
 
 def auroc_tie_bounds(scores: ArrayLike, labels: ArrayLike) -> tuple[float, float] | None:
@@ -152,27 +178,30 @@ def _placements(
     return above.astype(np.int64), (2 * up.size - under).astype(np.int64)
 
 
-def _clustered(a: NDArray[Any], b: NDArray[Any], with_a: int, with_b: int) -> float | None:
-    """Obuchowski's sum, of residuals already divided by their number of cases."""
-    if with_a < 2 or with_b < 2:
-        return None
-    terms = (
-        with_a / (with_a - 1) * float(a @ a),
-        with_b / (with_b - 1) * float(b @ b),
-        2 * a.size / (a.size - 1) * float(a @ b),
-    )
-    total = math.fsum(terms)
+def _with_both(parts: tuple[float, float], a: NDArray[Any], b: NDArray[Any]) -> float:
+    """Obuchowski's sum: what positives and negatives add, and those of one patient together."""
+    total = math.fsum((*parts, 2 * a.size / (a.size - 1) * float(a @ b)))
     # Positives and negatives of each patient can cancel exactly; rounding leaves 1e-16 of it.
-    return total if total > 1e-12 * (terms[0] + terms[1]) else 0.0
+    return total if total > 1e-12 * sum(parts) else 0.0
 
 
-def _score_bounds(area: float, m: float, n: float) -> tuple[float, float]:
+def _usual(sizes: NDArray[np.int64], cases: int) -> float:
+    """The design effect of clusters of these sizes before any case is seen."""
+    return 1 + USUAL * (float(sizes @ sizes) / cases - 1)
+
+
+def _exponential(area: float, m: float, n: float) -> float:
+    """The variance of an area of m and n exponential scores."""
+    half = (m + n) / 2 - 1
+    spread = 1 + half * (1 - area) / (2 - area) + half * area / (1 + area)
+    return area * (1 - area) * spread / (m * n)
+
+
+def _score_bounds(area: float, m: float, n: float, wider: float) -> tuple[float, float]:
     """Newcombe's two bounds by bisection; m and n need not be whole."""
 
     def inside(other: float) -> bool:
-        half = (m + n) / 2 - 1
-        spread = 1 + half * (1 - other) / (2 - other) + half * other / (1 + other)
-        return (area - other) ** 2 <= Z95 * Z95 * other * (1 - other) * spread / (m * n)
+        return (area - other) ** 2 <= wider * _exponential(other, m, n)
 
     def edge(outer: float) -> float:
         held, outside = area + (outer - area) * 1e-9, outer
@@ -182,10 +211,6 @@ def _score_bounds(area: float, m: float, n: float) -> tuple[float, float]:
         return held
 
     return 0.0 if area == 0 else edge(0.0), 1.0 if area == 1 else edge(1.0)
-
-
-def _expit(x: float) -> float:
-    return (1 + math.tanh(x / 2)) / 2
 
 
 # ----------------------- as the authors have it: one step per case, and its bootstrap

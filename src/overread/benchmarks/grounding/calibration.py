@@ -131,7 +131,7 @@ def _auroc(run: Study, m: Marks, found: Calibrated, made: Measure) -> Measure:
         bounds = stats.auroc(found.p_yes, found.truth, m.facts.patients[found.places])
         made = replace(made, value=bounds.point, se=bounds.sd, low=bounds.low, high=bounds.high)
         if bounds.low is not None:
-            return with_method(made, Method(kind="delong"))
+            return with_method(made, Method(kind="newcombe auroc"))
         if bounds.point is not None:
             return remarked(made, "too few of a class for an interval")
     return noted(made, NOTHING, "one class only")
