@@ -42,7 +42,7 @@ def test_the_difference_is_that_of_the_common_cases() -> None:
     (found,) = differences("accuracy", frame(rows), [("a", "b")], shares=True)
     assert (found.reader, found.by, found.measure) == ("a", {"versus": "b"}, "diff_accuracy")
     assert (found.value, found.n) == (0.5, 2)
-    assert found.note == "1 only a, 0 only b; its interval stands on 2 independent units"
+    assert found.note == "1 only a, 0 only b"
     assert found.p == found.q == 1.0
 
 

@@ -190,20 +190,22 @@ class Resampling:
 
     def _by_variance(self, one: Estimate) -> Measure:
         """With the interval that its variance by cluster gives: each case in turn is left out."""
-        from overread.stats import clustered_mean
+        from overread.stats import clustered_mean, differing_clusters
 
         record, columns = one.record, _columns(one)
         if one.again is None or record.value is None or one.counted is None:
             return record
         counted = one.counted
-        if self.owners(counted) < 2:
+        units = self.owners(counted)
+        if units < 2:
             return noted(record, ONE_CLUSTER)
         own, n = columns[counted], int(counted.sum())
         value = float(one.again(own.sum(axis=0)[None, :])[0])
         with np.errstate(all="ignore"):
             without = one.again(own.sum(axis=0) - own)
         influence = n * value - (n - 1) * np.where(np.isfinite(without), without, value)
-        found, spread = clustered_mean(value, influence, self.clusters[counted], one.limits)
+        owners = self.clusters[counted]
+        found, spread = clustered_mean(value, influence, owners, one.limits)
         if one.step is not None and np.isinf(one.limits).any():
             if found.low is None:
                 return settled(self._alike(one, value))
@@ -211,7 +213,8 @@ class Resampling:
             room = one.step * self.left_open(counted)
             floor = max(value - room, one.limits[0]), min(value + room, one.limits[1])
             one = msgspec.structs.replace(one, within=one.within or floor)
-        return settled(_widened(bounded(record, found, spread), one.within))
+        made = settled(_widened(bounded(record, found, spread), one.within))
+        return flagged_few(made, units, differing_clusters(influence, owners))
 
     def _alike(self, one: Estimate, value: float) -> Measure:
         """With what as many clusters leave open where all cases agree."""
@@ -347,7 +350,7 @@ def clustered_share(record: Measure, hits: Mask, clusters: Ints, *, robust: bool
     """
     from overread.measuring.notes import NOTHING
     from overread.stats import clustered_share as shared
-    from overread.stats import design_effect, wilson
+    from overread.stats import design_effect, differing_clusters, wilson
 
     n, k = int(hits.size), int(hits.sum())
     if not n:
@@ -355,14 +358,16 @@ def clustered_share(record: Measure, hits: Mask, clusters: Ints, *, robust: bool
     filled = msgspec.structs.replace(record, value=k / n, n=n, k=k)
     if clusters.min() == clusters.max():
         return noted(filled, ONE_CLUSTER)
+    differing = np.inf
     if robust:
         found, effect = shared(hits, clusters)
+        differing = differing_clusters(hits, clusters)
     else:
         effect = design_effect(hits, clusters)
         found = wilson(k, n, design_effect=effect)
     made = msgspec.structs.replace(filled, se=found.sd, low=found.low, high=found.high)
     made = with_method(made, Method(kind="wilson", effect=effect))
-    return flagged_few(made, int(np.unique(clusters).size)) if robust else made
+    return flagged_few(made, int(np.unique(clusters).size), differing) if robust else made
 
 
 def bounded(record: Measure, found: Interval, spread: Spread) -> Measure:
@@ -374,13 +379,13 @@ def bounded(record: Measure, found: Interval, spread: Spread) -> Measure:
     return with_method(made, how)
 
 
-def flagged_few(record: Measure, clusters: int) -> Measure:
-    """Flagged where so few clusters make an interval that it may be too narrow."""
+def flagged_few(record: Measure, clusters: int, differing: float = np.inf) -> Measure:
+    """Flagged where so few clusters, or clusters that differ, make an interval that it is rough."""
     from overread.stats import FEW as FEWEST
 
-    if clusters >= FEWEST or record.low is None:
-        return record
-    return noted(record, FEW_CLUSTERS, f"its interval stands on {clusters} independent units")
+    rough = record.low is not None and min(clusters, differing) < FEWEST
+    # Tables mark it; a note would stand below every one of them.
+    return noted(record, FEW_CLUSTERS, "") if rough else record
 
 
 def estimated(

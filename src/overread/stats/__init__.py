@@ -38,6 +38,7 @@ from overread.stats._clusters import (
     Spread,
     clustered_mean,
     clustered_share,
+    differing_clusters,
     spread_of_mean,
     wilson_bounds,
 )
@@ -115,6 +116,7 @@ __all__ = [
     "debiased_ece",
     "design_effect",
     "difference_p",
+    "differing_clusters",
     "discordant_limits",
     "ece",
     "fisher_interval",

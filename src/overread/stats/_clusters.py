@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 USUAL: Final = 0.5
 BELIEF: Final = 1.5
 FEW: Final = 5
-"""Below so many clusters an interval promises more than it can hold, and is flagged."""
+"""Below so many clusters, or clusters that differ, an interval may promise more than it holds."""
 
 
 class Spread(NamedTuple):
@@ -94,6 +94,47 @@ def _effect(raw: Any, events: Any, sizes: NDArray[np.int64], n: int) -> Any:
     """The design effect seen, drawn towards the usual one by as much as few events leave open."""
     usual = 1 + USUAL * (float(sizes @ sizes) / n - 1)
     return np.clip((events * raw + BELIEF * usual) / (events + BELIEF), 1.0, n)
+
+
+def differing_clusters(values: ArrayLike, clusters: ArrayLike) -> float:
+    """How many clusters make a mean as skewed as it is.
+
+    With the clusters' sums R_c of residuals from the mean::
+
+        (Σ R_c²)³ / (Σ R_c³)²,  at most the number of clusters
+
+    which is their number over the square of their skewness. Of a rare outcome it is about how many
+    clusters have it; of values that lie evenly about their mean it is all of them. Below 5 every
+    interval of a mean is rough, whatever n is: Wilson's holds a rate of 1 in n in 92 %.
+
+    Parameters
+    ----------
+    values, clusters : arrays of shape (n,)
+        Numbers and the cluster of each; any sortable labels.
+
+    Returns
+    -------
+    float
+        Above 0; the number of clusters where all values agree.
+
+    References
+    ----------
+    W. G. Cochran (1977), Sampling Techniques, 2.15. D. D. Boos and J. M. Hughes-Oliver (2000), The
+    American Statistician 54, 121-128.
+
+    Examples
+    --------
+    >>> round(differing_clusters([1, 1] + [0] * 98, range(100)), 1)
+    2.1
+    >>> differing_clusters([1, 0, 1, 0], range(4))
+    4.0
+    """
+    x: Floats = np.asarray(values, dtype=float)
+    _, where = np.unique(np.asarray(clusters), return_inverse=True)
+    sums = np.bincount(where, weights=x - x.mean())
+    second, third = float(sums @ sums), float((sums**3).sum())
+    skewed = abs(third) > 1e-12 * second**1.5
+    return min(float(sums.size), second**3 / third**2 if skewed else math.inf)
 
 
 def clustered_share(hits: ArrayLike, clusters: ArrayLike) -> tuple[Interval, float]:

@@ -398,7 +398,7 @@ def test_cgr_on_cases_whose_box_was_rated(rated):
     assert rated_kn(found("cgr", "r", coverage="accurate", finding="edema")) == (1, 2)
     assert rated_kn(found("cgr", "r", coverage="accurate", finding="pneumonia")) == (0, 1)
     assert found("cgr", "r", coverage="accurate").note == (
-        "left out: 1 unparsed, 1 not asked; its interval stands on 3 independent units; "
+        "left out: 1 unparsed, 1 not asked; "
         "with the replies among them between 0.2500 and 0.5000; only 3 cases"
     )
     assert found("cgr", "r", coverage="accurate", finding="pneumonia").low is None

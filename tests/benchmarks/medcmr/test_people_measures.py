@@ -166,7 +166,7 @@ def test_only_what_both_sides_have_is_compared(tmp_path: Path) -> None:
     records = measured(path, tables, verdicts)
     record = found(records, "win_ratio", "r", component="truth", versus="s", rater="human")
     assert (record.value, record.n) == (0.5, 2)
-    assert record.note.startswith("2 ranked replies without a judge in common left out; ")
+    assert record.note == "2 ranked replies without a judge in common left out"
     record = found(records, "win_ratio", "r", component="clarity", versus="s", rater="human")
     assert (record.value, record.n) == (1, 1), "s was not ranked in clarity on the third item"
 

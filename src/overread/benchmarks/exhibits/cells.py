@@ -6,6 +6,7 @@ A mark stands for one thing in every table:
     †  judges never tried on replies of known truth
     ‡  told apart: q below 0.05
     §  the published rule says otherwise
+    °  a rough interval
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import msgspec
 
 from overread.case import Measure, printable
 from overread.judging.fitness import NOT_CHECKED, UNFIT
+from overread.measuring.notes import FEW_CLUSTERS
 from overread.measuring.units import INDEX, POINTS, RATIO, SECONDS, SHARE, Unit
 
 NOT_KNOWN: Final = "n/a"
@@ -28,6 +30,7 @@ FEW_MARK: Final = "*"
 UNTRIED_MARK: Final = "†"
 TOLD_APART_MARK: Final = "‡"
 OTHER_RULE_MARK: Final = "§"
+ROUGH_MARK: Final = "°"
 _SURE_BELOW: Final = 0.05
 
 # ---------------------------------------------------------------- units
@@ -101,11 +104,12 @@ def told_apart(record: Measure) -> str:
 
 
 def interval(record: Measure, unit: Unit | None = None) -> str:
-    """` [28.7, 38.1]`, or nothing where there is no interval."""
+    """` [28.7, 38.1]`, marked where it is rough; nothing where there is no interval."""
     if record.low is None or record.high is None:
         return ""
     unit = unit or unit_of(record)
-    return f" [{printed(record.low, unit)}, {printed(record.high, unit)}]"
+    mark = ROUGH_MARK if FEW_CLUSTERS in record.flags else ""
+    return f" [{printed(record.low, unit)}, {printed(record.high, unit)}]{mark}"
 
 
 def cell(

@@ -12,9 +12,10 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from overread.benchmarks.exhibits.cells import NOT_KNOWN
+from overread.benchmarks.exhibits.cells import NOT_KNOWN, ROUGH_MARK
 from overread.case import Figure, Measure, Table
 from overread.files import read_toml
+from overread.measuring.notes import FEW_CLUSTERS, FLAGS
 from overread.measuring.units import Unit
 
 
@@ -161,13 +162,19 @@ class Index:
     ) -> Table:
         """The table of this name, or `name_of`, whether or not it says anything."""
         words = self._wording.exhibits[name]
+        kept = tuple(map(tuple, rows))
+        rough = any(ROUGH_MARK in text for row in kept for text in row)
         return Table(
             name=f"{name}_{of}" if of else name,
             title=self._said(words.title, facts),
             columns=tuple(columns or words.columns),
-            rows=tuple(map(tuple, rows)),
+            rows=kept,
             signature=self.signature,
-            notes=(*(self._said(note, facts) for note in words.notes), *notes),
+            notes=(
+                *(self._said(note, facts) for note in words.notes),
+                *notes,
+                *([f"{ROUGH_MARK} {FLAGS[FEW_CLUSTERS]}."] if rough else []),
+            ),
         )
 
     def table(

@@ -16,7 +16,7 @@ from overread.case import Measure
 
 # -------------------------------- The first table: one row per reader, in one setting that it names
 
-CELL = re.compile(r"-?[\d.e+]+ \[-?[\d.e+]+, -?[\d.e+]+\] n=\d+")
+CELL = re.compile(r"-?[\d.e+]+ \[-?[\d.e+]+, -?[\d.e+]+\]°? n=\d+")
 
 
 def column(table, title):

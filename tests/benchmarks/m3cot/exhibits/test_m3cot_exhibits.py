@@ -282,7 +282,7 @@ def test_agreement_is_drawn_by_items_and_its_caption_says_so():
         assert whole.method.startswith("variance by cluster")
         assert 0 < whole.value < 1
         widths.append(whole.high - whole.low)
-        (note,) = shown(records)["judge_agreement"].notes
+        note, *_ = shown(records)["judge_agreement"].notes
         assert "items are drawn again" in note
         assert "independent" not in note
     assert widths[1] == pytest.approx(widths[0], rel=0.15)
