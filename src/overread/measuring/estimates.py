@@ -66,7 +66,7 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def smooth(self) -> bool:
         """Whether it hardly moves where one case is left out."""
-        return not (self.jumps or self.centred or self.strictly is not None)
+        return not (self.jumps or self.centred)
 
 
 class _Kinds(NamedTuple):
@@ -152,7 +152,7 @@ class Resampling:
         for place, one in enumerate(estimates):
             if one.columns is None:
                 found[place] = self.finished(one, None)
-            elif self.robust and one.smooth:
+            elif self.robust and one.smooth and one.strictly is None:
                 found[place] = self._by_variance(one)
             elif self._tallied and (quick := self._by_kinds(one)) is not None:
                 found[place] = quick
@@ -169,9 +169,18 @@ class Resampling:
         if not self.robust:
             return made
         return [
-            record if one.counted is None else flagged_few(record, self.owners(one.counted))
+            record if one.counted is None else self._soundly(one, record)
             for record, one in zip(made, estimates, strict=True)
         ]
+
+    def _soundly(self, one: Estimate, record: Measure) -> Measure:
+        """The record flagged where few make it; what is smooth was drawn for its strict bound."""
+        assert one.counted is not None
+        if one.strictly is not None and one.smooth and record.low is not None:
+            drawn, record = record.low, self._by_variance(one)
+            low = drawn if record.low is None else min(drawn, record.low)
+            record = msgspec.structs.replace(record, low=low)
+        return flagged_few(record, self.owners(one.counted))
 
     def _resampled(
         self, estimates: Sequence[Estimate], places: Sequence[int], boot: int

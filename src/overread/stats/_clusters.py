@@ -130,11 +130,8 @@ def differing_clusters(values: ArrayLike, clusters: ArrayLike) -> float:
     4.0
     """
     x: Floats = np.asarray(values, dtype=float)
-    _, where = np.unique(np.asarray(clusters), return_inverse=True)
-    sums = np.bincount(where, weights=x - x.mean())
-    second, third = float(sums @ sums), float((sums**3).sum())
-    skewed = abs(third) > 1e-12 * second**1.5
-    return min(float(sums.size), second**3 / third**2 if skewed else math.inf)
+    count, b = _skewness(x, np.asarray(clusters))
+    return min(float(count), 1 / b**2 if b else math.inf)
 
 
 def clustered_share(hits: ArrayLike, clusters: ArrayLike) -> tuple[Interval, float]:
@@ -247,7 +244,10 @@ def clustered_mean(
     of totals, n value - (n-1) times the value without the case (the jackknife's pseudo-values),
     whose variance by cluster is that of the value (`spread_of_mean`).
 
-    - Without limits: value ± t sqrt(v), t at the degrees of freedom of v.
+    - Without limits: Student's t with Hall's correction for skewness, t at the degrees of freedom
+      of v. With b = Σ R_c³ / (Σ R_c²)^1.5 of the clusters' sums of residuals (their skewness over
+      the root of their number), the bounds are value - sqrt(v) h(t) and value - sqrt(v) h(-t),
+      h(y) = 3 ((1 + b (y - b/6))^(1/3) - 1) / b; h(y) = y where b = 0.
     - Of marks, each at one of two limits: that of `clustered_share`.
     - Between two limits, taken as 0 and 1: Wilson's form for p = value and the cases that would
       give p that variance, p(1-p)/v · (z/t)². It also holds what one more case, independent of the
@@ -269,14 +269,17 @@ def clustered_mean(
 
     References
     ----------
-    E. L. Korn and B. I. Graubard (1998), Survey Methodology 24, 193-201. B. Efron (1982), The
-    Jackknife, the Bootstrap and Other Resampling Plans.
+    E. L. Korn and B. I. Graubard (1998), Survey Methodology 24, 193-201. P. Hall (1992), JRSS B
+    54, 221-228. B. Efron (1982), The Jackknife, the Bootstrap and Other Resampling Plans.
 
     Examples
     --------
     >>> found, spread = clustered_mean(2.0, [1.0, 2.0, 3.0], [0, 1, 2])
     >>> f"{found.low:.2f} {found.high:.2f}", spread.df
     ('-0.48 4.48', 2.0)
+    >>> found, _ = clustered_mean(2.0, [1.0, 1.0, 1.0, 5.0], range(4))
+    >>> f"{found.low:.2f} {found.high:.2f}"
+    '-0.11 12.20'
     >>> found, _ = clustered_mean(0.9, [0.8, 0.9, 1.0], [0, 1, 2], (0.0, 1.0))
     >>> f"{found.low:.3f} {found.high:.3f}"
     '0.486 0.988'
@@ -294,7 +297,8 @@ def clustered_mean(
     if math.isinf(low) or math.isinf(high):
         if not sd > 1e-12 * max(1.0, abs(value)):
             return Interval(value, None, None, None, n), spread
-        bounds = max(low, value - t * sd), min(high, value + t * sd)
+        _, b = _skewness(x, labels)
+        bounds = max(low, value - sd * _hall(t, b)), min(high, value - sd * _hall(-t, b))
         return Interval(value, *bounds, sd, n), spread
     scaled = (x - low) / (high - low)
     marks = np.rint(scaled)
@@ -311,3 +315,17 @@ def clustered_mean(
         ends = [min(ends[0], float(lower)), max(ends[1], float(upper))]
     ends = [low + (high - low) * min(max(end, 0.0), 1.0) for end in ends]
     return Interval(value, min(ends[0], value), max(ends[1], value), sd, n), spread
+
+
+def _skewness(x: Floats, labels: NDArray[Any]) -> tuple[int, float]:
+    """How many clusters there are; the skewness of their residuals' sums over the root of that."""
+    where = np.unique(labels, return_inverse=True)[1]
+    sums = np.bincount(where, weights=x - x.mean())
+    second = float(sums @ sums)
+    b = float((sums**3).sum()) / second**1.5 if second > 0 else 0.0
+    return sums.size, b if abs(b) > 1e-9 else 0.0
+
+
+def _hall(y: float, b: float) -> float:
+    """The quantile of a mean whose clusters' skewness over the root of their number is b."""
+    return 3 * (float(np.cbrt(1 + b * (y - b / 6))) - 1) / b if b else y

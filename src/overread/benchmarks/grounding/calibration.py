@@ -118,9 +118,11 @@ def _maker(name: str, number: _Number) -> Callable[[Study, Marks], Iterator[Meas
 
 # ---------------------------------------------------------------- AUROC and Brier
 
+_ONE_CLASS: Final = "one class only"
+
 
 def _auroc(run: Study, m: Marks, found: Calibrated, made: Measure) -> Measure:
-    """AUROC of P(Yes) against the key, mid-rank with DeLong's interval by patient [D6]."""
+    """AUROC of P(Yes) against the key by mid-ranks, its interval by patient [D6]."""
     if run.edition.auroc == "stepwise":
         value = stats.auroc_stepwise(found.p_yes, found.truth)
         if value is not None:
@@ -128,13 +130,20 @@ def _auroc(run: Study, m: Marks, found: Calibrated, made: Measure) -> Measure:
             how = Method(kind="bootstrap", boot=run.edition.boot, seed=run.edition.seed)
             return with_method(replace(made, value=value, low=low, high=high), how)
     else:
-        bounds = stats.auroc(found.p_yes, found.truth, m.facts.patients[found.places])
-        made = replace(made, value=bounds.point, se=bounds.sd, low=bounds.low, high=bounds.high)
-        if bounds.low is not None:
-            return with_method(made, Method(kind="newcombe auroc"))
-        if bounds.point is not None:
-            return remarked(made, "too few of a class for an interval")
-    return noted(made, NOTHING, "one class only")
+        return area_under(made, found.p_yes, found.truth, m.facts.patients[found.places])
+    return noted(made, NOTHING, _ONE_CLASS)
+
+
+def area_under(made: Measure, scores: Floats, labels: Floats, patients: Ints) -> Measure:
+    """The record of an AUROC; its interval stands on the patients of the rarer class."""
+    found = stats.auroc(scores, labels, patients)
+    made = replace(made, value=found.point, se=found.sd, low=found.low, high=found.high)
+    if found.point is None:
+        return noted(made, NOTHING, _ONE_CLASS)
+    if found.low is None:
+        return remarked(made, "too few of a class for an interval")
+    rarer = min(np.unique(patients[labels == label]).size for label in (0, 1))
+    return flagged_few(with_method(made, Method(kind="newcombe auroc")), rarer)
 
 
 def _published_bounds(run: Study) -> dict[str, tuple[float | None, float | None]]:
