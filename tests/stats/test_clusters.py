@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overread.stats import clustered_mean, clustered_share, spread_of_mean, wilson
+from overread.stats import (
+    clustered_mean,
+    clustered_share,
+    differing_clusters,
+    spread_of_mean,
+    wilson,
+)
 
 clustered = st.integers(2, 12).flatmap(
     lambda count: st.lists(
@@ -74,10 +80,11 @@ def test_neither_order_nor_names_of_clusters_matter(rows, names):
     assert (one[0].low, one[0].high) == pytest.approx((two[0].low, two[0].high))
 
 
-def test_the_mean_of_independent_amounts_has_students_interval():
+def test_the_mean_of_even_independent_amounts_has_students_interval():
     from scipy import stats
 
-    x = np.random.default_rng(0).normal(3, 2, 12)
+    half = np.random.default_rng(0).normal(0, 2, 6)
+    x = 3 + np.concatenate([half, -half])
     found, spread = clustered_mean(float(x.mean()), x, range(12))
     low, high = stats.t.interval(0.95, 11, x.mean(), stats.sem(x))
     assert (found.low, found.high, spread.df) == pytest.approx((low, high, 11))
@@ -118,3 +125,31 @@ def test_a_share_is_covered_as_often_as_promised(count, size, alike, rate):
         held += found.low <= rate <= found.high
     # 400 times: 0.93 less three standard errors of a coverage of 0.93.
     assert held / times >= 0.93 - 3 * math.sqrt(0.93 * 0.07 / times)
+
+
+def test_bounds_of_skewed_amounts_are_where_halls_statistic_is_students_quantile():
+    from scipy import stats
+
+    x = np.random.default_rng(1).lognormal(0, 0.7, 25)
+    found, _ = clustered_mean(float(x.mean()), x, range(25))
+    skew, n = float(stats.skew(x)), 25
+
+    def transformed(mean):
+        t = (x.mean() - mean) / stats.sem(x)
+        return t + skew * t**2 / (3 * n**0.5) + skew**2 * t**3 / (27 * n) + skew / (6 * n**0.5)
+
+    quantile = stats.t.ppf(0.975, 24)
+    assert transformed(found.low) == pytest.approx(quantile)
+    assert transformed(found.high) == pytest.approx(-quantile)
+    assert found.high - x.mean() > x.mean() - found.low
+
+
+@given(st.integers(2, 60), st.integers(1, 59))
+def test_of_a_rare_outcome_as_many_differ_as_have_it(n, k):
+    hits = min(k, n - 1)
+    found = differing_clusters([1] * hits + [0] * (n - hits), range(n))
+    p = hits / n
+    wanted = n * p * (1 - p) / (1 - 2 * p) ** 2 if 2 * hits != n else n
+    assert found == pytest.approx(min(n, wanted))
+    assert found == pytest.approx(differing_clusters([0] * hits + [1] * (n - hits), range(n)))
+    assert differing_clusters([1] * n, range(n)) == n
