@@ -43,12 +43,22 @@ def test_independent_cases_have_wilsons_interval(hits):
     assert (found.low, found.high) == pytest.approx((plain.low, plain.high))
 
 
-@given(st.integers(2, 12), st.integers(1, 6), st.randoms(use_true_random=False))
-def test_one_hit_more_never_lowers_a_bound(count, size, random):
-    owners = np.repeat(np.arange(count), size)
+sizes = st.one_of(
+    st.tuples(st.integers(2, 12), st.integers(1, 6)).map(lambda both: [both[1]] * both[0]),
+    st.lists(st.sampled_from([1, 1, 1, 2, 3, 5, 20]), min_size=2, max_size=10),
+)
+
+
+@given(sizes, st.booleans(), st.randoms(use_true_random=False))
+def test_one_hit_more_never_lowers_a_bound(sizes, by_cluster, random):
+    """However unlike the clusters are in size, and whether hits come one here and one there."""
+    owners = np.repeat(np.arange(len(sizes)), sizes)
     hits = np.zeros(owners.size, dtype=int)
+    names = random.sample(range(len(sizes)), len(sizes))
     order = list(range(owners.size))
     random.shuffle(order)
+    if by_cluster:
+        order.sort(key=lambda place: names[owners[place]])
     before, _ = clustered_share(hits, owners)
     for place in order:
         hits[place] = 1
