@@ -194,8 +194,9 @@ def _most_between(
     best = np.argsort(-slopes, axis=1)
     room = (kinds[:, 0] * many)[best]
     taken = np.clip(k[:, None] - np.cumsum(room, axis=1) + room, 0, room)
-    together = (taken * np.take_along_axis(slopes, best, axis=1)).sum(axis=1)
-    return np.minimum(apart, together)
+    together: Floats = (taken * np.take_along_axis(slopes, best, axis=1)).sum(axis=1)
+    found: Floats = np.minimum(apart, together)
+    return found
 
 
 def wilson_bounds(p: Floats, m: Floats) -> tuple[Floats, Floats]:
