@@ -116,6 +116,64 @@ def test_an_interval_and_its_p_never_contradict_each_other(kept, name, count):
         assert {one.measure for one in both} >= TESTED[name]
 
 
+@pytest.mark.parametrize("name", RUNS)
+def test_a_difference_is_that_of_the_two_values_beside_it(kept, name):
+    """Of the same cases: what stands beside a difference gives it."""
+    tested = [one for one in kept(name, "corrected").records if one.against == 0 and one.beside]
+    assert tested
+    for one in tested:
+        first, second = one.beside
+        assert one.value == pytest.approx(first - second, abs=1e-9), one
+
+
+# Whoever gives no answer is wrong there, so that a reader who gives fewer does differ.
+SILENT_IS_WRONG = {"pairs": {"diff_set_accuracy", "diff_accuracy"}}
+
+
+# Heartbeat sets contexts of one reader beside each other, and readers only in `compare`.
+@pytest.mark.parametrize("name", [name for name in RUNS if name != "heartbeat"])
+def test_two_identical_readers_differ_by_nothing_though_one_is_half_unreadable(kept, name):
+    """Estimate and test are of what both have: exactly 0, and p = 1.
+
+    Of what is judged the verdicts cannot be read, else the answers.
+    """
+    bench, tables, _ = kept(name, "corrected")
+    one, twin = tables.readers[0], replace(tables.readers[0], name="twin")
+    answers, verdicts = _doubled(tables.answers, one.name), None
+    if tables.verdicts is None:
+        answers = _half_lost(answers, "unparsed", "answer", "choice")
+    else:
+        verdicts = _half_lost(_doubled(tables.verdicts, one.name), "invalid", "payload")
+    twins = replace(tables, answers=answers, verdicts=verdicts, readers=(one, twin))
+    found = bench.measure(twins)
+    assert any(record.left_out for record in found if record.reader == twin.name)
+    apart = [record for record in found if record.by.get("versus") == twin.name]
+    counted = SILENT_IS_WRONG.get(name, set())
+    assert {record.measure for record in apart} > counted
+    for record in apart:
+        if record.measure.startswith("diff_") and record.measure not in counted:
+            assert (record.value, record.p) == (0.0, 1.0), record
+            assert "alike" in record.flags or record.low < 0 < record.high, record
+
+
+def _doubled(frame: pl.DataFrame, reader: str) -> pl.DataFrame:
+    """What a reader said, and the same by its twin."""
+    checks = pl.col("check") if "check" in frame.columns else pl.lit(False)
+    own = frame.filter((pl.col("reader") == reader) & ~checks)
+    return pl.concat([frame.filter(checks), own, own.with_columns(reader=pl.lit("twin"))])
+
+
+def _half_lost(frame: pl.DataFrame, outcome: str, *fields: str) -> pl.DataFrame:
+    """Of every other case, nothing can be read of what the twin said."""
+    lost = pl.col("reader").eq("twin") & (pl.col("case").rank("dense").cast(pl.Int64) % 2 == 0)
+    told = {"outcome": pl.lit(outcome), **dict.fromkeys(fields, pl.lit(None))}
+    return frame.with_columns(
+        pl.when(lost).then(value).otherwise(pl.col(field)).alias(field)
+        for field, value in told.items()
+        if field in frame.columns
+    )
+
+
 @pytest.mark.parametrize("count", [2, 4])
 @pytest.mark.parametrize("name", RUNS)
 def test_an_interval_of_few_cases_is_flagged_and_holds_its_value(kept, name, count):
