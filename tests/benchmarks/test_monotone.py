@@ -34,7 +34,7 @@ MADE = {
         _SPREAD,
     ),
     **dict.fromkeys(
-        ("consistency", "consistency_medoid", "consistency_items", "consistency_pairs",
+        ("consistency", "consistency_medoid", "consistency_items", "consistency_mode",
          "mode_share", "path_likeness"),
         "of paths among themselves: no path is right",
     ),

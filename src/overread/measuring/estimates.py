@@ -83,8 +83,8 @@ class Resampling:
     what is drawn. Codes given by something lasting make draws that no order of cases changes. Two
     more ways make them independent of names too: `by_content` numbers clusters by what they
     contribute; `tallied` draws how often each kind of cluster comes up, where there are few kinds,
-    which is also far quicker for thousands of cases. `robust` intervals are drawn only where nothing
-    else will do: what is smooth in its totals has that of its variance by cluster
+    which is also far quicker for thousands of cases. `robust` intervals are drawn only where
+    nothing else will do: what is smooth in its totals has that of its variance by cluster
     (`stats.clustered_mean`). What is drawn is stretched by what its clusters leave open
     (`stretched`); where not `robust`, below `few` clusters alone.
     """
