@@ -357,8 +357,8 @@ def _with_outcomes(record: Measure, study: Study, marks: Marks, judges: Sequence
 SPECS: Final = tuple(
     Spec(name=name, says=says, make=partial(_consistency_records, name))
     for name, says in {
-        "consistency": "mean similarity of two different paths of a task, tasks alike; in `authors` "
-        "that of `consistency_mode`",
+        "consistency": "mean similarity of two different paths of a task, tasks alike; in "
+        "`authors` that of `consistency_mode`",
         "consistency_mode": "mean similarity of a task's paths to their most frequent one",
         "consistency_medoid": "the same to the path most like all others (Eq. 3)",
         "consistency_items": "similarity to the most frequent path, every item alike",
