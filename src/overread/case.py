@@ -501,6 +501,7 @@ class Measure(msgspec.Struct, frozen=True, kw_only=True):
     for people and are read by no code; what they say stands in fields too: `how` the interval was
     made, `flags` (see `overread.measuring.notes`), who was `left_out` of n and who was counted
     `as_wrong` without an answer, by outcome, and the two rates that a difference stands `beside`.
+    `against` is the value that p tests, where it tests one: an interval holds it where p > 0.05.
     """
 
     reader: str
@@ -526,6 +527,7 @@ class Measure(msgspec.Struct, frozen=True, kw_only=True):
     left_out: dict[str, int] = {}
     as_wrong: dict[str, int] = {}
     beside: tuple[float, float] | None = None
+    against: float | None = None
 
 
 class Headline(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import stdtrit
 
 from overread.stats import (
+    Z95,
     clustered_mean,
     clustered_share,
     differing_clusters,
@@ -49,12 +51,22 @@ def test_independent_cases_have_wilsons_interval(hits):
     assert (found.low, found.high) == pytest.approx((plain.low, plain.high))
 
 
-@given(st.integers(2, 12), st.integers(1, 6), st.randoms(use_true_random=False))
-def test_one_hit_more_never_lowers_a_bound(count, size, random):
-    owners = np.repeat(np.arange(count), size)
+sizes = st.one_of(
+    st.tuples(st.integers(2, 12), st.integers(1, 6)).map(lambda both: [both[1]] * both[0]),
+    st.lists(st.sampled_from([1, 1, 1, 2, 3, 5, 20]), min_size=2, max_size=10),
+)
+
+
+@given(sizes, st.booleans(), st.randoms(use_true_random=False))
+def test_one_hit_more_never_lowers_a_bound(sizes, by_cluster, random):
+    """However unlike the clusters are in size, and whether hits come one here and one there."""
+    owners = np.repeat(np.arange(len(sizes)), sizes)
     hits = np.zeros(owners.size, dtype=int)
+    names = random.sample(range(len(sizes)), len(sizes))
     order = list(range(owners.size))
     random.shuffle(order)
+    if by_cluster:
+        order.sort(key=lambda place: names[owners[place]])
     before, _ = clustered_share(hits, owners)
     for place in order:
         hits[place] = 1
@@ -103,6 +115,57 @@ def test_a_mean_between_limits_stays_there_and_has_width(values):
     found, _ = clustered_mean(float(np.mean(values)), values, range(len(values)), (0.0, 1.0))
     assert 0 <= found.low <= found.point <= found.high <= 1
     assert found.low < found.high
+
+
+panels = st.tuples(st.integers(2, 5), st.integers(1, 3)).flatmap(
+    lambda both: st.lists(
+        st.integers(0, both[0]).map(lambda k, judges=both[0]: k / judges),
+        min_size=2 * both[1],
+        max_size=12 * both[1],
+    ).map(lambda values, each=both[1]: (values, each))
+)
+
+
+def panel_bounds(values, owners):
+    found, _ = clustered_mean(float(np.mean(values)), values, owners, (0.0, 1.0))
+    return found.low, found.high
+
+
+@given(panels)
+def test_nobody_comes_nearer_to_an_end_than_who_is_all_there(both):
+    """49 and two thirds of 50 had a lower bound of 0.962, 50 of 50 one of 0.929."""
+    values, each = both
+    owners = np.arange(len(values)) // each
+    if owners[-1] == 0:
+        return
+    low, high = panel_bounds(values, owners)
+    assert low <= panel_bounds(np.ones(len(values)), owners)[0] + 1e-12
+    assert high >= panel_bounds(np.zeros(len(values)), owners)[1] - 1e-12
+
+
+@given(st.lists(st.integers(0, 3), min_size=3, max_size=25), st.integers(0, 24))
+def test_a_mark_more_never_lowers_the_end_on_its_side(thirds, place):
+    """Both ends cannot be held: who has 0.9 throughout is known better than who has some 0.
+
+    But a value below the mean that rises never lowers the lower end, nor one above it the upper.
+    Marks alone have the normal quantile, values between them Student's: so much is allowed for
+    where the last of these turns into a mark.
+    """
+    values = np.array(thirds) / 3
+    place %= values.size
+    if values[place] == 1:
+        return
+    more = values.copy()
+    more[place] += 1 / 3
+    owners = np.arange(values.size)
+    before, after = panel_bounds(values, owners), panel_bounds(more, owners)
+    turned = np.isin(values, (0, 1)).all() != np.isin(more, (0, 1)).all()
+    wider = stdtrit(values.size - 1, 0.975) / Z95 - 1 if turned else 0.0
+    slack = 1e-9 + wider * (before[1] - before[0])
+    if more[place] <= more.mean():
+        assert after[0] >= before[0] - slack
+    if values[place] >= values.mean():
+        assert after[1] >= before[1] - slack
 
 
 def test_amounts_that_all_agree_have_no_interval():

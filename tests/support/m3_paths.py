@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import combinations
 
 import msgspec
 
@@ -44,3 +45,9 @@ def score_task(paths: Sequence[Path], reference: Reference, *, apart: bool = Fal
         return TaskScore(len(paths), chosen, share, 0.0)
     score = sum(similarity(chosen, path) for path in paths) / len(paths)
     return TaskScore(len(paths), chosen, share, score)
+
+
+def pairs_in_task(paths: Sequence[Path]) -> float:
+    """The mean similarity of two different items' paths; one that names nothing is like nobody."""
+    found = [similarity(a, b) if a and b else 0.0 for a, b in combinations(paths, 2)]
+    return sum(found) / len(found)

@@ -73,7 +73,7 @@ def paired(
     units = int(np.unique(clusters[both]).size)
     if units < 2:  # nothing is tested, either: both signs of one cluster are as far from 0
         return noted(made, ONE_CLUSTER)
-    made = msgspec.structs.replace(made, p=found.p, family=family)
+    made = msgspec.structs.replace(made, p=found.p, family=family, against=0.0)
     if at.low is None and not at.point:
         room = left_open(units)
         made = msgspec.structs.replace(made, low=-room, high=room)

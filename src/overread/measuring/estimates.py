@@ -24,7 +24,7 @@ Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 Mask: TypeAlias = NDArray[np.bool_]
 FEW: Final = 10
-"""Below so many clusters, resampling alone makes intervals that are too narrow."""
+"""Below so many clusters, resampling alone makes intervals that are far too narrow."""
 # Columns totalled at a time: 40 MB of totals at 10,000 resamples.
 _TOGETHER: Final = 512
 # A coarse estimate, of many columns, is drawn from this share of the resamples.
@@ -83,9 +83,10 @@ class Resampling:
     what is drawn. Codes given by something lasting make draws that no order of cases changes. Two
     more ways make them independent of names too: `by_content` numbers clusters by what they
     contribute; `tallied` draws how often each kind of cluster comes up, where there are few kinds,
-    which is also far quicker for thousands of cases. Below `few` clusters intervals are stretched.
-    `robust` intervals are drawn only where nothing else will do: what is smooth in its totals has
-    that of its variance by cluster (`stats.clustered_mean`).
+    which is also far quicker for thousands of cases. `robust` intervals are drawn only where
+    nothing else will do: what is smooth in its totals has that of its variance by cluster
+    (`stats.clustered_mean`). What is drawn is stretched by what its clusters leave open
+    (`stretched`); where not `robust`, below `few` clusters alone.
     """
 
     def __init__(
@@ -290,8 +291,9 @@ class Resampling:
             lower = resample_interval(strict, record.value)[0]
             low = lower if low is None or lower is None else min(low, lower)
         if low is not None and high is not None and apart(low, high):
-            few = owners < self.few
-            if few:
+            # At every number of clusters, for a rule that begins at one is a cliff there.
+            wider = self.robust or owners < self.few
+            if wider:
                 low, high = stretched(record.value, (low, high), owners, one.step)
             bounded = msgspec.structs.replace(
                 record, low=max(low, one.limits[0]), high=min(high, one.limits[1]), sd_boot=sd
@@ -302,8 +304,8 @@ class Resampling:
                 boot=len(totals),
                 seed=self.seed,
                 centred=one.centred,
-                t=owners - 1 if few else None,
-                floor=few and one.step is not None,
+                t=owners - 1 if wider else None,
+                floor=wider and one.step is not None,
             )
             return with_method(bounded, how)
         if one.step is None:
@@ -314,7 +316,7 @@ class Resampling:
 def stretched(
     value: float, bounds: tuple[float, float], n: int, step: float | None
 ) -> tuple[float, float]:
-    """Percentiles of resamples of n clusters, made to hold what so few leave open.
+    """Percentiles of resamples of n clusters, made to hold what these leave open.
 
     A resample of n has (n - 1)/n of the variance, and its percentiles take that for known: so their
     distances from the value grow by sqrt(n/(n - 1)) and by Student's t over the normal quantile;

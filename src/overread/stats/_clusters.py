@@ -141,10 +141,9 @@ def clustered_share(hits: ArrayLike, clusters: ArrayLike) -> tuple[Interval, flo
     and over (t/z)², t Student's quantile at the degrees of freedom of the part that clusters add.
     One case for each cluster makes it `wilson`.
 
-    The upper bound is never below that of a set with fewer hits among the same cases, nor the
-    lower one above that of a set with more. For clusters of one size that is so by construction:
-    of all ways to have j <= k of these hits, those in the clusters with most of them have the
-    largest design effect, so the largest bound over j = 0 … k is taken.
+    One hit more never lowers either bound. The upper one is the largest of those that any j <= k of
+    these hits could have, whichever they are, with the largest design effect that j of them allow
+    (`_most_between`); the lower one is that of the misses, turned round.
 
     Parameters
     ----------
@@ -191,23 +190,16 @@ def clustered_share(hits: ArrayLike, clusters: ArrayLike) -> tuple[Interval, flo
 
 
 def _upper(hits: NDArray[np.int64], sizes: NDArray[np.int64]) -> tuple[float, float]:
-    """The design effect of these hits by cluster, and the largest upper bound of fewer of them."""
+    """The design effect of these hits by cluster, and the largest upper bound of any of them."""
     from scipy.special import stdtrit
 
     n, count = int(sizes.sum()), sizes.size
     if count == n:
         return 1.0, float(wilson_bounds(np.array(hits.sum() / n), np.array(float(n)))[1])
-    order = np.lexsort((sizes, -hits))
-    each, size = hits[order], sizes[order]
-    # One hit after the other, cluster by cluster: Σ k_c² and Σ m_c k_c grow by so much.
-    start = np.cumsum(each) - each
-    step = np.arange(int(each.sum())) - np.repeat(start, each)
-    squares = np.concatenate(([0], np.cumsum(2 * step + 1)))
-    products = np.concatenate(([0], np.cumsum(np.repeat(size, each))))
-    k = np.arange(squares.size)
+    k = np.arange(int(hits.sum()) + 1)
     p = k / n
     mass = n * p * (1 - p)
-    between = squares - 2 * p * products + p * p * float(sizes @ sizes)
+    between = _most_between(hits, sizes, k) + p * p * float(sizes @ sizes)
     raw = np.ones_like(p)
     np.divide(count / (count - 1) * between, mass, out=raw, where=mass > 0)
     effect = _effect(raw, mass, sizes, n)
@@ -215,6 +207,34 @@ def _upper(hits: NDArray[np.int64], sizes: NDArray[np.int64]) -> tuple[float, fl
     added = np.maximum((1 - 1 / effect) ** 2 / (count - 1), 1e-12)
     worth = n / effect * (Z95 / stdtrit(1 / added, 0.975)) ** 2
     return float(effect[-1]), float(wilson_bounds(p, worth)[1].max())
+
+
+def _most_between(
+    hits: NDArray[np.int64], sizes: NDArray[np.int64], k: NDArray[np.int64]
+) -> Floats:
+    """The most that Σ h_c² - 2p Σ m_c h_c can be for k of these hits, p = k/n, or a little more.
+
+    To the hit where all are taken. The smaller of two, neither of which falls as a cluster gets
+    more hits: both sums at their best, most of the first in the clusters with most hits, least of
+    the second in the smallest clusters (which clusters of one size have at once); and both together
+    with a straight line in place of each h_c², which is off in one cluster only.
+    """
+    each = np.sort(hits)[::-1]
+    step = np.arange(k[-1]) - np.repeat(np.cumsum(each) - each, each)
+    squares = np.concatenate(([0], np.cumsum(2 * step + 1)))
+    products = np.concatenate(([0], np.cumsum(np.sort(np.repeat(sizes, hits)))))
+    p = k / int(sizes.sum())
+    apart: Floats = squares - 2 * p * products
+    if sizes.min() == sizes.max() or not k[-1]:
+        return apart
+    kinds, many = np.unique(np.column_stack((hits, sizes))[hits > 0], axis=0, return_counts=True)
+    slopes = kinds[:, 0] - 2 * p[:, None] * kinds[:, 1]
+    best = np.argsort(-slopes, axis=1)
+    room = (kinds[:, 0] * many)[best]
+    taken = np.clip(k[:, None] - np.cumsum(room, axis=1) + room, 0, room)
+    together: Floats = (taken * np.take_along_axis(slopes, best, axis=1)).sum(axis=1)
+    found: Floats = np.minimum(apart, together)
+    return found
 
 
 def wilson_bounds(p: Floats, m: Floats) -> tuple[Floats, Floats]:
@@ -251,7 +271,8 @@ def clustered_mean(
     - Of marks, each at one of two limits: that of `clustered_share`.
     - Between two limits, taken as 0 and 1: Wilson's form for p = value and the cases that would
       give p that variance, p(1-p)/v · (z/t)². It also holds what one more case, independent of the
-      others and as far off as can be, would make of the value, so that no interval has width 0.
+      others and as far off as can be, would make of the value, so that no interval has width 0;
+      and it comes no nearer to a limit than that of as many cases that are all at the limit.
     - With one limit: as without, and not beyond it.
 
     Parameters
@@ -307,12 +328,16 @@ def clustered_mean(
         ends = [low + (high - low) * end for end in (found.low, found.high) if end is not None]
         return Interval(value, min(ends[0], value), max(ends[1], value), sd, n), spread
     p, v = (value - low) / (high - low), spread.variance / (high - low) ** 2
+    sizes = np.unique(labels, return_counts=True)[1]
     worth = n / spread.effect
     ends = [p * worth / (worth + 1), (p * worth + 1) / (worth + 1)]
     cases = worth if v == 0 and p in (0.0, 1.0) else math.inf if v == 0 else p * (1 - p) / v
     if math.isfinite(cases) and cases > 0:
         lower, upper = wilson_bounds(np.array(p), np.array(cases * (Z95 / t) ** 2))
         ends = [min(ends[0], float(lower)), max(ends[1], float(upper))]
+    # As many cases that are all at one end say more than these, which are not, about that end.
+    certain = _upper(np.zeros_like(sizes), sizes)[1]
+    ends = [min(ends[0], 1 - certain), max(ends[1], certain)]
     ends = [low + (high - low) * min(max(end, 0.0), 1.0) for end in ends]
     return Interval(value, min(ends[0], value), max(ends[1], value), sd, n), spread
 

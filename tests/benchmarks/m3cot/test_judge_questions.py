@@ -103,7 +103,8 @@ def test_a_small_task_weighs_as_much_as_a_large_one_unless_items_are_counted():
     answers = [answer("r", index) for index in range(1, 9)]
     rules = msgspec.structs.replace(CORRECTED, boot=100)
     records = measure(tables_of(cases, answers), verdicts_of(rows), rules)
-    assert found(records, "consistency").value == pytest.approx((1 + 1 / 2) / 2)
+    assert found(records, "consistency_mode").value == pytest.approx((1 + 1 / 2) / 2)
+    assert found(records, "consistency").value == (1 + 0) / 2
     assert found(records, "consistency_items").value == pytest.approx(7 / 8)
 
 

@@ -15,7 +15,7 @@ from overread.benchmarks.m3cot.cases import STEPS
 from overread.benchmarks.m3cot.edition import AUTHORS, CORRECTED
 from overread.benchmarks.m3cot.measures import METRICS, measure
 from overread.benchmarks.m3cot.verdicts import ORDERS, path_of
-from support.m3_paths import score_task
+from support.m3_paths import pairs_in_task, score_task
 from support.m3_tables import answer, case, found, tables_of, verdict, verdicts_of
 
 QUICK = [msgspec.structs.replace(edition, boot=60) for edition in (AUTHORS, CORRECTED)]
@@ -191,7 +191,7 @@ def test_what_measures_say_of_each_other(edition, run):
         if name == "f1":
             p, r = records[reader, "precision", by], records[reader, "recall", by]
             assert min(p, r) - 1e-4 <= value <= max(p, r) + 1e-4
-        if name == "consistency":
+        if name == ("consistency_mode" if edition.consistency == "pairs" else "consistency"):
             assert value <= records[reader, "consistency_medoid", by] + 1e-9
         if name == "precision" and (not by or by[0][0] != "step"):
             assert value <= records[reader, "precision_no_na", by] + 1e-9
@@ -287,18 +287,27 @@ def test_corrected_numbers_by_slow_loops(run):
             want = mean(averages)
             got = found(records, name, reader).value
             assert got == (None if want is None else pytest.approx(want))
-        overall = []
+        overall = {"consistency_mode": [], "consistency": []}
         for judge in judges("order", reader, cot):
             by_task = {}
             for one in cases:
                 counted, payload = verdict_on(judge, "order", reader, one["case"], cot)
                 if counted:
                     by_task.setdefault(one["task"], []).append(path_of(payload or {}))
-            scores = [score_task(paths, "mode", apart=True).score for paths in by_task.values()]
-            overall.append(mean(scores) if heard(judge, "order", reader, cot) else None)
-        want = mean(overall)
-        got = found(records, "consistency", reader).value
-        assert got == (None if want is None else pytest.approx(want))
+            by_name = {
+                "consistency_mode": [
+                    score_task(paths, "mode", apart=True).score for paths in by_task.values()
+                ],
+                "consistency": [
+                    pairs_in_task(paths) for paths in by_task.values() if len(paths) > 1
+                ],
+            }
+            for name, scores in by_name.items():
+                overall[name].append(mean(scores) if heard(judge, "order", reader, cot) else None)
+        for name, averages in overall.items():
+            want = mean(averages)
+            got = found(records, name, reader).value
+            assert got == (None if want is None else pytest.approx(want))
 
 
 def _item(question, payload):

@@ -221,9 +221,11 @@ def test_what_only_rounding_holds_off_0_is_0():
         again=lambda totals: np.where(np.arange(len(totals)) % 3, -5.55e-17, 0.5),
         counted=np.ones(12, dtype=bool),
         limits=(-1.0, 1.0),
+        step=None,
         jumps=True,  # so that it is drawn
     )
     tables = tables_of([case(index) for index in range(1, 13)], [answer("r", 1)])
     (record,) = Study(tables, None, OURS).finish([made])
-    assert (record.value, record.low, record.high) == (0.0, 0.0, 0.5)
+    assert (record.value, record.low) == (0.0, 0.0)
+    assert record.high > 0.5
     assert str(record.low) == "0.0"

@@ -114,6 +114,7 @@ def _gap_test(run: Study, m: Marks, attribute: str, metric: str) -> Measure:
     made = replace(made, value=rates[0] - rates[1])
     if run.published:
         return made
+    made = replace(made, against=0.0)
     two = (stats.clustered_share(part, patients[words == name])[0] for name, part in parts.items())
     found = stats.independent_difference(*two)
     low, high = _agreeing(found, p)

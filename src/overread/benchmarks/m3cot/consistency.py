@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from overread.benchmarks.m3cot import authors
+from overread.benchmarks.m3cot.edition import Edition
 from overread.benchmarks.m3cot.study import COT, Asking, Marks, Study
 from overread.benchmarks.m3cot.verdicts import Path, Reference, mode_path, path_of, similarity
 from overread.case import Measure, Method
@@ -169,10 +170,11 @@ class Scores(NamedTuple):
     pairs: Floats
     n: Floats
 
-    def of(self, name: str) -> Floats:
-        """By task, what a measure goes by."""
-        by_name = {"consistency_medoid": self.medoid, "consistency_pairs": self.pairs}
-        return by_name.get(name, self.mode)
+    def of(self, name: str, edition: Edition) -> Floats:
+        """By task, what a measure goes by; `consistency` itself by what the edition says."""
+        if name == "consistency" and edition.consistency == "pairs":
+            return self.pairs
+        return self.medoid if name == "consistency_medoid" else self.mode
 
 
 def kept_scores(marks: Marks, study: Study, judge: str) -> Scores:
@@ -245,10 +247,10 @@ def _drawn_paths(
         yield list(zip(seen, np.split(every, ends[:-1], axis=1), strict=True))
 
 
-def overall(name: str, scores: Scores) -> Floats:
-    """One of the four measures in the data and in every resample."""
+def overall(name: str, scores: Scores, edition: Edition) -> Floats:
+    """One of the measures in the data and in every resample."""
     if name != "consistency_items":
-        return defined_mean(scores.of(name))
+        return defined_mean(scores.of(name, edition))
     # The mean over items: each task by its number of paths.
     there = ~np.isnan(scores.mode)
     weighted = np.where(there, scores.mode * scores.n, 0.0).sum(axis=1)
@@ -275,7 +277,7 @@ def drawn_record(
     """
     value = float(estimates[0])
     if np.isnan(value):
-        return noted(record, NOTHING, "no paths")
+        return noted(record, NOTHING, "no paths to compare")
     rules = study.edition
     drawn = Resampling(study.clusters, boot=rules.boot, seed=rules.seed, of=of, robust=rules.robust)
     room = est.left_open(max(drawn.owners(counted), 1)) if refitted else 0.0
@@ -298,9 +300,10 @@ def drawn_record(
 
 
 def _consistency_records(name: str, study: Study, marks: Marks) -> Iterator[Measure]:
-    judges = study.judges(marks, "order")
-    if name == "consistency_pairs" and not study.robust:
-        return  # not as published
+    judges, edition = study.judges(marks, "order"), study.edition
+    if name == "consistency_mode" and edition.consistency == "mode":
+        return  # that is `consistency` itself
+    pairs = name == "consistency" and edition.consistency == "pairs"
     if not judges:
         yield noted(Measure(reader=marks.reader, measure=name, n=0), NOT_JUDGED)
         return
@@ -323,18 +326,18 @@ def _consistency_records(name: str, study: Study, marks: Marks) -> Iterator[Meas
         own = np.isin(study.facts.tasks, np.array(study.tasks, dtype=np.str_)[tasks])
         counted = counted_paths(marks, study, some) & own
         estimates = defined_mean(np.array(columns).T)
-        of = "items within tasks, reference refitted"
+        of = "items within tasks" if pairs else "items within tasks, reference refitted"
         return drawn_record(record, study, estimates, counted, of, refitted=True)
 
     everywhere = np.ones(len(study.tasks), dtype=bool)
-    yield made({}, judges, [overall(name, one) for one in scores], everywhere)
+    yield made({}, judges, [overall(name, one, edition) for one in scores], everywhere)
     for column, task in enumerate(study.tasks) if name != "consistency_items" else ():
-        own = [one.of(name)[:, column] for one in scores]
-        if name == "consistency_pairs" and all(np.isnan(one[0]) for one in own):
+        own = [one.of(name, edition)[:, column] for one in scores]
+        if pairs and all(np.isnan(one[0]) for one in own):
             continue  # a task of one item has no pair
         yield made({"task": task}, judges, own, np.arange(len(study.tasks)) == column)
     for judge, one in zip(judges, scores, strict=True):
-        yield made({"judge": judge}, [judge], [overall(name, one)], everywhere)
+        yield made({"judge": judge}, [judge], [overall(name, one, edition)], everywhere)
 
 
 def _with_outcomes(record: Measure, study: Study, marks: Marks, judges: Sequence[str]) -> Measure:
@@ -354,10 +357,11 @@ def _with_outcomes(record: Measure, study: Study, marks: Marks, judges: Sequence
 SPECS: Final = tuple(
     Spec(name=name, says=says, make=partial(_consistency_records, name))
     for name, says in {
-        "consistency": "mean similarity of a task's paths to their most frequent one, tasks alike",
+        "consistency": "mean similarity of two different paths of a task, tasks alike; in "
+        "`authors` that of `consistency_mode`",
+        "consistency_mode": "mean similarity of a task's paths to their most frequent one",
         "consistency_medoid": "the same to the path most like all others (Eq. 3)",
         "consistency_items": "similarity to the most frequent path, every item alike",
-        "consistency_pairs": "mean similarity of two different paths of a task, tasks alike",
     }.items()
 )
 

@@ -34,6 +34,8 @@ class Edition(rules.EditionRules, frozen=True, kw_only=True):
             precision and count 0 for recall; ours count 0 twice.
         empty_paths | kept      | apart        | Failed and empty paths: the empty path inside the
             task; or left out (failed) and never the reference where others are (empty).
+        consistency | mode      | pairs        | Path consistency: the likeness of a task's paths to
+            their most frequent one, which tasks of few items raise; or of every two of them.
         error_text  | searched  | ignored      | Which replies count as failed while they are timed:
             any text with Error or Failed, or none.
         reask *     | 0         | 2            | How often a judge that cannot be read is asked
@@ -50,6 +52,7 @@ class Edition(rules.EditionRules, frozen=True, kw_only=True):
     step_types: Literal["exact", "folded"]
     no_steps: Literal["published", "zero"]
     empty_paths: Literal["kept", "apart"]
+    consistency: Literal["mode", "pairs"]
     error_text: Literal["searched", "ignored"]
     reask: Annotated[int, rules.whole(0, 10)]
     boot: rules.Boot

@@ -23,6 +23,7 @@ from overread.benchmarks.m3cot.consistency import (
     drawn_record,
     hot,
     overall,
+    pairs_of,
     scores_of,
     seen_in,
 )
@@ -146,7 +147,10 @@ def _path_difference(one: Marks, two: Marks, study: Study) -> Iterator[Measure]:
         return
     paths = {judge: compared_paths(one, two, study, judge) for judge in judges}
     scores = [compared_scores(one, two, study, judge) for judge in judges]
-    gaps = [overall("consistency", mine) - overall("consistency", other) for mine, other in scores]
+    gaps = [
+        overall("consistency", mine, study.edition) - overall("consistency", other, study.edition)
+        for mine, other in scores
+    ]
     n = max(int(np.nan_to_num(score.n[0]).sum()) for both in scores for score in both)
     sides = [side for both in paths.values() for side in both]
     counted = np.array([any(p is not None for p in own) for own in zip(*sides, strict=True)], bool)
@@ -170,6 +174,7 @@ def _path_difference(one: Marks, two: Marks, study: Study) -> Iterator[Measure]:
 
 def _agreeing(made: Measure) -> Measure:
     """The bounds that were drawn, made to say of 0 what the test says, which is right."""
+    made = msgspec.structs.replace(made, against=0.0)
     if made.value is None or made.low is None or made.high is None or made.p is None:
         return made
     low, high = made.low, made.high
@@ -206,8 +211,11 @@ def _exchanged(
         mine, theirs = hot(first, seen), hot(second, seen)
         both = mine.sum(axis=0) + theirs.sum(axis=0)
         counts = kept[:, members] @ (mine - theirs) + theirs.sum(axis=0)
-        scores[0].append(scores_of(counts, seen, "mode", apart=held))
-        scores[1].append(scores_of(both - counts, seen, "mode", apart=held))
+        for side, own in zip(scores, (counts, both - counts), strict=True):
+            if study.edition.consistency == "pairs":
+                side.append(pairs_of(own, seen))
+            else:
+                side.append(scores_of(own, seen, "mode", apart=held))
     if not scores[0]:
         return np.zeros(len(kept))
     means = [est.defined_mean(np.array(some).T) for some in scores]

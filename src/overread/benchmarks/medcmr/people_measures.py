@@ -175,7 +175,8 @@ def _against_half(record: Measure, points: Floats, clusters: Ints, family: str) 
     half = np.full(points.shape, 0.5)
     made = paired(record, points, half, clusters, limits=(-0.5, 0.5), family=family)
     ends = [None if one is None else one + 0.5 for one in (made.value, made.low, made.high)]
-    return replace(made, value=ends[0], low=ends[1], high=ends[2], beside=None)
+    against = None if made.against is None else 0.5
+    return replace(made, value=ends[0], low=ends[1], high=ends[2], beside=None, against=against)
 
 
 def _gap(
