@@ -142,11 +142,15 @@ def test_a_case_more_right_never_lowers_an_end(countings, name, patients, monkey
 
 @pytest.mark.parametrize("name", GRADED)
 def test_a_value_that_rises_never_lowers_the_end_on_its_side(countings, name):
-    """Of values between marks: below the mean the lower end, above it the upper one."""
+    """Of values between marks: below the mean the lower end, above it the upper one.
+
+    Not of amounts without an end: their interval leans to the side where few lie far off
+    (`stats.clustered_mean`), and leans less as others come nearer to these.
+    """
     tried = set()
     for one in countings(name):
         before = one.made(one.counted.value)
-        if one.marks or before.low is None:
+        if one.marks or before.low is None or np.isinf(one.spec.unit.limits).any():
             continue
         tried.add(one.spec.name)
         mean = float(np.nanmean(one.table))

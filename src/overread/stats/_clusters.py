@@ -303,7 +303,7 @@ def clustered_mean(
     '-0.11 12.20'
     >>> found, _ = clustered_mean(0.9, [0.8, 0.9, 1.0], [0, 1, 2], (0.0, 1.0))
     >>> f"{found.low:.3f} {found.high:.3f}"
-    '0.486 0.988'
+    '0.439 0.988'
     """
     from scipy.special import stdtrit
 
