@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import random
+from itertools import combinations
 from typing import Any
 
 import msgspec
@@ -14,6 +15,7 @@ import polars as pl
 import pytest
 
 from overread.case import Measure
+from overread.report.comparing import differences
 from overread.report.gate.weighing import weigh_bound
 from support.law_runs import RUNS, by_key, replace
 
@@ -124,6 +126,44 @@ def test_a_difference_is_that_of_the_two_values_beside_it(kept, name):
     for one in tested:
         first, second = one.beside
         assert one.value == pytest.approx(first - second, abs=1e-9), one
+
+
+@pytest.mark.parametrize("count", [1_000, 12, 5])
+@pytest.mark.parametrize("name", [name for name in RUNS if name != "heartbeat"])
+def test_a_run_and_compare_say_the_same_of_two_readers(kept, name, count):
+    """Value, n, interval and p of every difference that both have, of many cases and of few."""
+    bench, tables, _ = kept(name, "corrected")
+    some = about(tables, count)
+    own = {}
+    for record in bench.measure(some):
+        if set(record.by) <= {"versus", "mode", "comparison"}:
+            # What `compare` gives by a name of its own, a run may give by a key.
+            measure = "_".join(
+                (record.measure, *(part for part in [record.by.get("mode")] if part))
+            )
+            own[measure, record.reader, record.by.get("versus")] = record
+    met = 0
+    for measure, values in bench.per_case(some).items():
+        shares = bench.words_of(measure).in_shares
+        there = [one.name for one in tables.readers if one.name in set(values["reader"])]
+        pairs = list(combinations(there, 2))
+        for theirs in differences(measure, values, pairs, shares=shares):
+            one, two = theirs.reader, theirs.by["versus"]
+            ours, sign = own.get((theirs.measure, one, two)), 1
+            if ours is None:
+                ours, sign = own.get((theirs.measure, two, one)), -1
+            if ours is None:
+                continue
+            met += 1
+            ends = (theirs.low, theirs.high)
+            if sign < 0 and None not in ends:
+                ends = (-theirs.high, -theirs.low)
+            value = None if theirs.value is None else sign * theirs.value
+            assert (ours.value, ours.n, ours.low, ours.high, ours.p) == pytest.approx(
+                (value, theirs.n, *ends, theirs.p), abs=1e-9
+            ), (ours, theirs)
+    # Fewer than ten cases make no comparison in a run of grounding.
+    assert met or (name == "grounding" and count < 10)
 
 
 # Whoever gives no answer is wrong there, so that a reader who gives fewer does differ.

@@ -6,6 +6,7 @@ is made otherwise is a share, and has them from `stats.clustered_share`, or is n
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -15,6 +16,8 @@ import pytest
 from overread.case import Measure
 from overread.measuring import specs
 from support.law_runs import RUNS
+
+pytestmark = pytest.mark.slow
 
 _SPREAD = "values between the ends: a case far off widens both sides, and narrows both on its way"
 _PAIRED = "a difference: its bounds are held to an exact test of all exchanges, which goes in steps"
@@ -87,6 +90,7 @@ class Counting(NamedTuple):
 def countings(kept) -> Any:
     """Of a benchmark's run, every number that is counted case by case, one of each kind of `by`."""
 
+    @functools.cache
     def of(name: str) -> list[Counting]:
         bench, tables, _ = kept(name, "corrected")
         found: dict[Any, Counting] = {}

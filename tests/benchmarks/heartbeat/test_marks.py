@@ -216,3 +216,14 @@ def test_the_bounds_of_a_median_are_wilsons_of_one_half(effect):
     half = z / (2 * (n + z * z) ** 0.5)
     low, middle, high = median_bounds(values, effect)
     assert (low, middle, high) == pytest.approx((400 * (0.5 - half), 200, 400 * (0.5 + half)))
+
+
+def test_the_bounds_of_a_median_are_no_wider_for_a_video_more():
+    """Of evenly spread errors, at any number of videos that has bounds within their range."""
+    widths = []
+    for n in range(5, 61):
+        low, _, high = median_bounds(np.arange(n) / (n - 1), 1.0)
+        widths.append(high - low)
+    ratios = np.array(widths[1:]) / widths[:-1]
+    assert ratios.max() <= 1
+    assert ratios.min() >= 0.9
