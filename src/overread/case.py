@@ -494,6 +494,20 @@ class Method(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return words
 
 
+class Pooled(msgspec.Struct, frozen=True, kw_only=True):
+    """A group's number drawn towards those of the reader's other groups (`stats.pooled_groups`).
+
+    `weight` is how much of its own number is in it, the rest is the `mean` of all `groups`.
+    """
+
+    value: float
+    low: float
+    high: float
+    weight: float
+    mean: float
+    groups: int
+
+
 class Measure(msgspec.Struct, frozen=True, kw_only=True):
     """A number with its n, spread and interval: one record of `measures.json`.
 
@@ -501,6 +515,7 @@ class Measure(msgspec.Struct, frozen=True, kw_only=True):
     for people and are read by no code; what they say stands in fields too: `how` the interval was
     made, `flags` (see `overread.measuring.notes`), who was `left_out` of n and who was counted
     `as_wrong` without an answer, by outcome, and the two rates that a difference stands `beside`.
+    `pooled` is beside the number of one of many groups.
     """
 
     reader: str
@@ -526,6 +541,7 @@ class Measure(msgspec.Struct, frozen=True, kw_only=True):
     left_out: dict[str, int] = {}
     as_wrong: dict[str, int] = {}
     beside: tuple[float, float] | None = None
+    pooled: Pooled | None = None
 
 
 class Headline(msgspec.Struct, frozen=True, kw_only=True):

@@ -54,6 +54,7 @@ from overread.stats._groups import (
 )
 from overread.stats._paired import LEVEL, Paired, flip_p, paired_values
 from overread.stats._permutation import permutation_k_groups, permutation_two_groups
+from overread.stats._pooling import FEWEST_GROUPS, PooledGroups, pooled_groups
 from overread.stats._power import (
     cases_for_half_width,
     cases_to_settle,
@@ -82,6 +83,7 @@ from overread.stats._weights import (
 
 __all__ = [
     "FEW",
+    "FEWEST_GROUPS",
     "LEVEL",
     "USUAL",
     "Z95",
@@ -90,6 +92,7 @@ __all__ = [
     "Paired",
     "PairedResult",
     "PatientWeights",
+    "PooledGroups",
     "Spread",
     "auroc",
     "auroc_stepwise",
@@ -132,6 +135,7 @@ __all__ = [
     "percent_agreement",
     "permutation_k_groups",
     "permutation_two_groups",
+    "pooled_groups",
     "rank_sum_p",
     "ratio_interval",
     "resample_interval",

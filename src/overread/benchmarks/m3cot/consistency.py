@@ -352,7 +352,7 @@ def _with_outcomes(record: Measure, study: Study, marks: Marks, judges: Sequence
 
 
 SPECS: Final = tuple(
-    Spec(name=name, says=says, make=partial(_consistency_records, name))
+    Spec(name=name, says=says, make=partial(_consistency_records, name), groups=("task",))
     for name, says in {
         "consistency": "mean similarity of a task's paths to their most frequent one, tasks alike",
         "consistency_medoid": "the same to the path most like all others (Eq. 3)",
