@@ -53,7 +53,7 @@ def with_pooled(records: Sequence[Measure], specs: Iterable[Spec]) -> list[Measu
 def grouping_of(record: Measure, spec: Spec) -> frozenset[str]:
     """The columns that a record is given by, of those its spec declares; none where by no group."""
     columns = [frozenset(name.split("/")) for name in (*spec.groups, *spec.groups_under)]
-    within = frozenset().union(*columns) & record.by.keys()
+    within = frozenset[str]().union(*columns).intersection(record.by)
     return within if within in columns else frozenset()
 
 

@@ -176,10 +176,11 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True):
 
     `of` says what it says of each case, under each of `conditions` (the plain one without keys);
     `groups` are columns of the cases it is given by, under the plain condition and, of those in
-    `groups_under`, under the others: such numbers are pooled (`measuring.pooling`). `bounds` asks for the worst cases too. `sees` says that the
-    measure is about the picture, so that who gets none has no value. `by_case` puts it among what
-    `compare` compares, `better` says which way. `make` stands in place of `of` where a measure is
-    none of values by case, and `groups` are then those it gives.
+    `groups_under`, under the others; the numbers of many groups are pooled (`measuring.pooling`).
+    `bounds` asks for the worst cases too. `sees` says that the measure is about the picture, so
+    that who gets none has no value. `by_case` puts it among what `compare` compares, `better` says
+    which way. `make` stands in place of `of` where a measure is none of values by case; `groups`
+    are then those it gives.
 
     Of what is judged, `judges` names the columns of `of` (none where nobody judged, None where
     nothing was asked for) and `questions` says what they were asked: what they are worth there
