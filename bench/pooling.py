@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from overread.case import Measure
 from overread.measuring.estimates import clustered_share
-from overread.measuring.pooling import with_pooled
-from overread.measuring.specs import Spec
+from overread.measuring.specs import Spec, with_pooled
 
 Floats = NDArray[np.float64]
 SPECS = (Spec(name="rate", says="", groups=("finding",)),)

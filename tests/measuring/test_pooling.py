@@ -8,8 +8,7 @@ import numpy as np
 from overread.case import Measure, Method
 from overread.measuring.estimates import clustered_share
 from overread.measuring.notes import ONE_CLUSTER
-from overread.measuring.pooling import with_pooled
-from overread.measuring.specs import Spec
+from overread.measuring.specs import Spec, with_pooled
 from overread.measuring.units import FRAMES
 
 SPECS = (

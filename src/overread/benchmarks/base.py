@@ -605,7 +605,7 @@ class Benchmark:
 
     def measure(self, tables: Tables) -> list[oc.Measure]:
         """Tables to numbers, and beside those of many groups what pooling makes of them."""
-        from overread.measuring.pooling import with_pooled
+        from overread.measuring.specs import with_pooled
 
         records = self.numbers(tables)
         return with_pooled(records, self.specs()) if self.rules.robust else records

@@ -49,12 +49,14 @@ from overread.stats._differences import (
     sign_flip_p,
 )
 from overread.stats._groups import (
+    FEWEST_GROUPS,
+    PooledGroups,
     corrected_rate,
     groups_p,
+    pooled_groups,
 )
 from overread.stats._paired import LEVEL, Paired, flip_p, paired_values
 from overread.stats._permutation import permutation_k_groups, permutation_two_groups
-from overread.stats._pooling import FEWEST_GROUPS, PooledGroups, pooled_groups
 from overread.stats._power import (
     cases_for_half_width,
     cases_to_settle,

@@ -136,12 +136,12 @@ def cell(
 
 
 def pooled(record: Measure | None, unit: Unit | None = None) -> str:
-    """`, pooled 35.0 [30.2, 40.1]`, or nothing where a number is none of many groups'."""
+    """` pooled 35.0 [30.2, 40.1]`, or nothing where a number is none of many groups'."""
     if record is None or record.pooled is None:
         return ""
     unit, found = unit or unit_of(record), record.pooled
     ends = (printed(end, unit) for end in (found.low, found.high))
-    return f", pooled {printed(found.value, unit)} [{', '.join(ends)}]"
+    return f" pooled {printed(found.value, unit)} [{', '.join(ends)}]"
 
 
 def plain(record: Measure | None, *, decimals: int | None = None) -> str:
