@@ -462,12 +462,12 @@ def with_pooled(records: Sequence[Measure], specs: Iterable[Spec]) -> list[Measu
             together.setdefault((record.reader, spec.name, keys, rest), []).append(place)
     made = list(records)
     for (_, name, *_), places in together.items():
-        some = [records[place] for place in places]
+        some, unit = [records[place] for place in places], declared[str(name)].unit
         found = pooled_groups(
             np.array([record.value for record in some], dtype=float),
             [_variance(record) for record in some],
             [_cases(record) for record in some],
-            declared[str(name)].unit.limits,
+            (unit.low, unit.high),
         )
         if found is not None:
             for at, place in enumerate(places):

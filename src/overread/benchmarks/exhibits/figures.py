@@ -72,7 +72,8 @@ def lane_rows(
             record = column.known(index, reader, **lane.by)
             if record is not None:
                 where = {"lane": lane.name, "panel": panel.name, **lane.facts}
-                rows.append(style.point_row(reader, name, column.heading, record, **where))
+                row = style.point_row(reader, name, column.heading, record, **where)
+                rows.append(row | style.pooled_row(record))
     return rows
 
 

@@ -200,7 +200,6 @@ def point_row(reader: str, name: str, column: str, record: Measure, **more: obje
         "high": _percent(record.high),
         "n": record.n,
         "unfit": is_unfit(record),
-        **pooled_row(record),
         **more,
     }
 
