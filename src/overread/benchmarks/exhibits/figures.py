@@ -116,9 +116,9 @@ def dots(
 
     At most `across` panels stand beside each other.
     """
-    alone = len(panels) == 1
+    alone, pooled = len(panels) == 1, any("pooled" in row for row in rows)
     drawn = [
-        _panel(panel, lanes, cast, first=number % across == 0, alone=alone)
+        _panel(panel, lanes, cast, first=number % across == 0, alone=alone, pooled=pooled)
         for number, panel in enumerate(panels)
     ]
     if len(drawn) <= across:
@@ -129,7 +129,9 @@ def dots(
     return style.figure_spec(rows, vconcat=beside, spacing=20)
 
 
-def _panel(panel: Panel, lanes: Sequence[str], cast: Cast, *, first: bool, alone: bool) -> Spec:
+def _panel(
+    panel: Panel, lanes: Sequence[str], cast: Cast, *, first: bool, alone: bool, pooled: bool
+) -> Spec:
     axis: Spec = {"title": None, "ticks": False, "domain": False, "labels": first, "grid": False}
     if first:
         axis |= {"labelPadding": 8, "minExtent": style.label_room(lanes)}
@@ -151,7 +153,7 @@ def _panel(panel: Panel, lanes: Sequence[str], cast: Cast, *, first: bool, alone
         "mark": {"type": "rule", "strokeWidth": 1.5},
         "encoding": {**place, **ends},
     }
-    pooled = {
+    dot = {
         "transform": [{"filter": f"{here} && isValid(datum.pooled)"}],
         "mark": {"type": "point", "size": 14, "opacity": 1, "strokeWidth": 1, **_WHITE_DOT},
         "encoding": {**place, "x": {**x, "field": "pooled"}},
@@ -165,7 +167,12 @@ def _panel(panel: Panel, lanes: Sequence[str], cast: Cast, *, first: bool, alone
         **({} if alone else {"title": {"text": panel.name, "frame": "group"}}),
         "width": 2 * _PANEL if alone else _PANEL,
         "height": {"step": _STEP},
-        "layer": [*line, bar, *style.point_layers(cast, here, 55, **place, x=x), pooled],
+        "layer": [
+            *line,
+            bar,
+            *style.point_layers(cast, here, 55, **place, x=x),
+            *([dot] if pooled else []),
+        ],
     }
 
 
