@@ -494,6 +494,20 @@ class Method(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return words
 
 
+class Pooled(msgspec.Struct, frozen=True, kw_only=True):
+    """A group's number drawn towards those of the reader's other groups (`stats.pooled_groups`).
+
+    `weight` is how much of its own number is in it, the rest is the `mean` of all `groups`.
+    """
+
+    value: float
+    low: float
+    high: float
+    weight: float
+    mean: float
+    groups: int
+
+
 class Measure(msgspec.Struct, frozen=True, kw_only=True):
     """A number with its n, spread and interval: one record of `measures.json`.
 
@@ -502,6 +516,7 @@ class Measure(msgspec.Struct, frozen=True, kw_only=True):
     made, `flags` (see `overread.measuring.notes`), who was `left_out` of n and who was counted
     `as_wrong` without an answer, by outcome, and the two rates that a difference stands `beside`.
     `against` is the value that p tests, where it tests one: an interval holds it where p > 0.05.
+    `pooled` is beside the number of one of many groups.
     """
 
     reader: str
@@ -528,6 +543,7 @@ class Measure(msgspec.Struct, frozen=True, kw_only=True):
     as_wrong: dict[str, int] = {}
     beside: tuple[float, float] | None = None
     against: float | None = None
+    pooled: Pooled | None = None
 
 
 class Headline(msgspec.Struct, frozen=True, kw_only=True):

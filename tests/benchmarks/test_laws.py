@@ -14,7 +14,7 @@ import msgspec
 import polars as pl
 import pytest
 
-from overread.case import Measure
+from overread.case import Figure, Measure
 from overread.report.comparing import differences
 from overread.report.gate.weighing import weigh_bound
 from support.law_runs import RUNS, by_key, replace
@@ -80,6 +80,49 @@ def test_every_record_is_sound(kept, name, edition):
         if one.p is not None:
             assert 0 <= one.p <= 1, where
             assert one.q is None or one.q >= one.p - 1e-12, where
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_many_groups_are_pooled_within_a_reader_and_towards_their_mean(kept, name):
+    bench, _, records = kept(name, "corrected")
+    pools: dict[tuple[object, ...], list[Measure]] = {}
+    for one in records:
+        found = one.pooled
+        if found is None:
+            continue
+        assert one.value is not None
+        where = f"{one.reader} {one.measure} {one.by}"
+        unit = bench.unit_of(one.measure)
+        ends = sorted((one.value, found.mean))
+        assert ends[0] - 1e-9 <= found.value <= ends[1] + 1e-9, where
+        assert unit.low <= found.low <= found.value <= found.high <= unit.high, where
+        assert found.low < found.high, where
+        pools.setdefault((one.reader, one.measure, found.mean, frozenset(one.by)), []).append(one)
+    for some in pools.values():
+        assert len(some) % some[0].pooled.groups == 0
+        assert some[0].pooled.groups >= 4
+    assert bool(pools) == (name != "heartbeat"), "heartbeat gives nothing by groups of clips"
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_published_edition_pools_nothing(kept, name):
+    assert all(one.pooled is None for one in kept(name, "authors")[2])
+
+
+@EVERY
+def test_what_shows_pooled_numbers_says_what_they_are(kept, name, edition):
+    bench, _, records = kept(name, edition)
+    shown = 0
+    for one in bench.exhibits(records, ""):
+        if isinstance(one, Figure):
+            pooled = any("pooled" in row for row in one.rows)
+        else:
+            pooled = any(" pooled " in cell for row in one.rows for cell in row)
+            counted = [note for note in one.notes if " intervals stand here" in note]
+            assert len(counted) == pooled, one.name
+        assert pooled == any("pooled" in note.lower() for note in one.notes), one.name
+        shown += pooled
+    assert bool(shown) == (edition == "corrected" and name != "heartbeat")
 
 
 # What every run has that stands beside a p and an interval.
@@ -321,7 +364,7 @@ def test_a_reader_more_or_less_changes_no_other_reader(kept, name, edition, who)
         key = f"{one.reader}|{one.measure}|{sorted(one.by.items())}"
         assert key in found, f"{key} is gone with {gone}"
         numbers = ("se", "low", "high", "p", "beside") if edition == "corrected" else ()
-        check_same(found[key], one, (*COUNTS, *numbers))
+        check_same(found[key], one, (*COUNTS, *numbers, "pooled"))
 
 
 @EVERY

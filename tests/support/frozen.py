@@ -154,7 +154,7 @@ NUMBERS = (
 
 
 # Fields that records got after the first freeze.
-NEW = ("how", "flags", "left_out", "as_wrong", "beside", "against")
+NEW = ("how", "flags", "left_out", "as_wrong", "beside", "against", "pooled")
 
 
 def differences(old: Path, new: Path, *, words: bool = True) -> Iterator[str]:

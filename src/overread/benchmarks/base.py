@@ -604,7 +604,14 @@ class Benchmark:
         raise NotImplementedError
 
     def measure(self, tables: Tables) -> list[oc.Measure]:
-        """Tables to numbers, each with its n and interval; nothing undefined gets a number."""
+        """Tables to numbers, and beside those of many groups what pooling makes of them."""
+        from overread.measuring.specs import with_pooled
+
+        records = self.numbers(tables)
+        return with_pooled(records, self.specs()) if self.rules.robust else records
+
+    def numbers(self, tables: Tables) -> list[oc.Measure]:
+        """Every number with its n and interval; nothing undefined gets one."""
         from overread.measuring.specs import measure
 
         return measure(*self.arrays(tables), self.specs())

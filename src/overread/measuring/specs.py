@@ -34,7 +34,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from overread.case import Measure, Method
+from overread.case import Measure, Method, Pooled
 from overread.measuring.arrays import RunArrays, ordered_pairs
 from overread.measuring.contrasts import exact_p, paired, paired_difference, tested, with_q
 from overread.measuring.estimates import (
@@ -52,6 +52,7 @@ from overread.measuring.notes import (
     NO_PICTURE,
     NOT_ASKED,
     NOT_JUDGED,
+    ONE_CLUSTER,
     counted_as_wrong,
     leaving_out,
     noted,
@@ -62,6 +63,8 @@ from overread.measuring.units import POINTS, SHARE, Unit
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from overread.stats import PooledGroups
 
 Codes: TypeAlias = NDArray[np.int8]
 Condition: TypeAlias = Mapping[str, str]
@@ -176,10 +179,11 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True):
 
     `of` says what it says of each case, under each of `conditions` (the plain one without keys);
     `groups` are columns of the cases it is given by, under the plain condition and, of those in
-    `groups_under`, under the others. `bounds` asks for the worst cases too. `sees` says that the
-    measure is about the picture, so that who gets none has no value. `by_case` puts it among what
-    `compare` compares, `better` says which way. `make` stands in place of `of` where a measure is
-    none of values by case.
+    `groups_under`, under the others; the numbers of many groups are pooled (`with_pooled`).
+    `bounds` asks for the worst cases too. `sees` says that the measure is about the picture, so
+    that who gets none has no value. `by_case` puts it among what `compare` compares, `better` says
+    which way. `make` stands in place of `of` where a measure is none of values by case; `groups`
+    are then those it gives.
 
     Of what is judged, `judges` names the columns of `of` (none where nobody judged, None where
     nothing was asked for) and `questions` says what they were asked: what they are worth there
@@ -432,6 +436,77 @@ def paired_p(run: RunArrays, each: Floats, members: Mask) -> float | None:
         sums = sums[np.lexsort((sums[:, 0], np.abs(sums[:, 0])))]
     coins = run.once(("coins", FLIPS), lambda: signs(len(sums), FLIPS, run.resampling.seed))
     return flip_ps(sums, coins)[0]
+
+
+# ---------------------------------------------------------------- many groups
+
+
+def with_pooled(records: Sequence[Measure], specs: Iterable[Spec]) -> list[Measure]:
+    """The records, those by a group that their spec declares with their pooled value.
+
+    The groups of one reader, measure, condition and column are drawn together, so that another
+    reader changes nothing; those of two columns joined by a slash are all groups of one kind.
+    Readers' names are empty where a record is about all of them: that is nobody's group.
+    """
+    from overread.stats import pooled_groups
+
+    declared = {spec.name: spec for spec in specs if spec.groups or spec.groups_under}
+    together: dict[tuple[object, ...], list[int]] = {}
+    for place, record in enumerate(records):
+        spec = declared.get(record.measure)
+        if spec is None or not record.reader or not record.by or record.value is None:
+            continue
+        keys = grouping_of(record, spec)
+        if keys:
+            rest = tuple(pair for pair in record.by.items() if pair[0] not in keys)
+            together.setdefault((record.reader, spec.name, keys, rest), []).append(place)
+    made = list(records)
+    for (_, name, *_), places in together.items():
+        some, unit = [records[place] for place in places], declared[str(name)].unit
+        found = pooled_groups(
+            np.array([record.value for record in some], dtype=float),
+            [_variance(record) for record in some],
+            [_cases(record) for record in some],
+            (unit.low, unit.high),
+        )
+        if found is not None:
+            for at, place in enumerate(places):
+                made[place] = msgspec.structs.replace(made[place], pooled=_of_group(found, at))
+    return made
+
+
+def grouping_of(record: Measure, spec: Spec) -> frozenset[str]:
+    """The columns that a record is given by, of those its spec declares; none where by no group."""
+    columns = [frozenset(name.split("/")) for name in (*spec.groups, *spec.groups_under)]
+    within = frozenset[str]().union(*columns).intersection(record.by)
+    return within if within in columns else frozenset()
+
+
+def _variance(record: Measure) -> float:
+    """The squared standard error; 0 where all cases agree, NaN where one says nothing of it."""
+    if ONE_CLUSTER in record.flags:
+        return np.nan
+    spread = record.se if record.se is not None else record.sd_boot
+    return 0.0 if spread is None else spread**2
+
+
+def _cases(record: Measure) -> float:
+    """How many independent cases a number stands on."""
+    if ONE_CLUSTER in record.flags or not record.n:
+        return 1.0
+    effect = record.how.effect if record.how is not None else None
+    return record.n / (effect or 1.0)
+
+
+def _of_group(found: PooledGroups, at: int) -> Pooled:
+    return Pooled(
+        value=float(found.value[at]),
+        low=float(found.low[at]),
+        high=float(found.high[at]),
+        weight=float(found.weight[at]),
+        mean=found.mean,
+        groups=found.value.size,
+    )
 
 
 # ---------------------------------------------------------------- values by case

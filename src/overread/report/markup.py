@@ -29,10 +29,10 @@ FOLDED_FROM: Final = 25
 # Longer cells are lines of text and wrap, unless they are numbers.
 _LINE: Final = 40
 
-# Value, spread, interval, n, p, q, and what the judges behind it are worth.
+# Value, spread, interval, n, p, q, what the judges behind it are worth, and the pooled number.
 _NUMBER: Final = re.compile(
     r"([+-]?\d\S*)( ± \S+)?( \[[^]]*\])?( n=\d+†?| \d+/\d+†?)?"
-    r"( p[=<]\S+)?( q[=<]\S+)?( †| judge [a-z ]+)?",
+    r"( p[=<]\S+)?( q[=<]\S+)?( †| judge [a-z ]+)?(?:( pooled \S+)( \[[^]]*\]))?",
     flags=re.ASCII,
 )
 

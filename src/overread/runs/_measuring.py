@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _TEXT = ("reader", "measure", "method", "family", "label", "note")
 # What is more than a number or a text is JSON text in a frame.
-_JSON = ("by", "how", "flags", "left_out", "as_wrong", "beside")
+_JSON = ("by", "how", "flags", "left_out", "as_wrong", "beside", "pooled")
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):

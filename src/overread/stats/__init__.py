@@ -50,8 +50,11 @@ from overread.stats._differences import (
     sign_flip_p,
 )
 from overread.stats._groups import (
+    FEWEST_GROUPS,
+    PooledGroups,
     corrected_rate,
     groups_p,
+    pooled_groups,
 )
 from overread.stats._paired import LEVEL, Paired, flip_p, paired_values
 from overread.stats._permutation import permutation_k_groups, permutation_two_groups
@@ -83,6 +86,7 @@ from overread.stats._weights import (
 
 __all__ = [
     "FEW",
+    "FEWEST_GROUPS",
     "LEVEL",
     "USUAL",
     "Z95",
@@ -91,6 +95,7 @@ __all__ = [
     "Paired",
     "PairedResult",
     "PatientWeights",
+    "PooledGroups",
     "Spread",
     "auroc",
     "auroc_stepwise",
@@ -134,6 +139,7 @@ __all__ = [
     "percent_agreement",
     "permutation_k_groups",
     "permutation_two_groups",
+    "pooled_groups",
     "rank_sum_p",
     "ratio_interval",
     "resample_interval",

@@ -16,7 +16,7 @@ from overread.benchmarks.exhibits.tables import (
     readers_table,
     remarks_on,
 )
-from overread.case import Measure, Method
+from overread.case import Measure, Method, Pooled
 from overread.judging.fitness import NOT_CHECKED, UNFIT
 from overread.measuring.units import FRAMES, INDEX, POINTS, RATIO, SHARE
 
@@ -96,6 +96,31 @@ def test_groups_down_and_readers_within() -> None:
     assert made is not None
     assert made.columns == ("task", "reader", "ACCURACY")
     assert made.rows[-1] == ("hard *", "b", "60.0 n=5")
+
+
+def test_a_pooled_number_stands_beside_the_raw_one_and_intervals_are_counted() -> None:
+    def group(task: str, pooled: Pooled | None) -> Measure:
+        return Measure(
+            reader="a", measure="accuracy", by={"task": task}, value=0.6, n=5, low=0.2, high=0.9,
+            pooled=pooled,
+        )  # fmt: skip
+
+    pooled = Pooled(value=0.5, low=0.3, high=0.7, weight=0.5, mean=0.4, groups=40)
+    tasks = [str(number) for number in range(40)]
+    index = Index([group(task, pooled) for task in tasks], "", WORDING)
+    made = groups_table(index, "t", "task", tasks, COLUMNS[:1], "Note.")
+    assert made is not None
+    assert made.rows[0] == ("0", "a", "60.0 [20.0, 90.0] n=5 pooled 50.0 [30.0, 70.0]")
+    assert made.notes[0] == "Note."
+    assert made.notes[1].startswith("40 intervals stand here; by chance alone about 2 of them")
+    few = groups_table(index, "t", "task", tasks[:12], COLUMNS[:1])
+    assert few is not None
+    assert few.notes[0].startswith("12 intervals stand here; by chance alone one or none of them")
+    raw = Index([group(task, None) for task in tasks], "", WORDING)
+    plain = groups_table(raw, "t", "task", tasks, COLUMNS[:1], "Note.")
+    assert plain is not None
+    assert plain.notes == ("Note.",)
+    assert plain.rows[0] == ("0", "a", "60.0 [20.0, 90.0] n=5")
 
 
 def test_differences_between_readers() -> None:

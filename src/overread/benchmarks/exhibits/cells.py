@@ -139,6 +139,15 @@ def cell(
     return text + worth(record)
 
 
+def pooled(record: Measure | None, unit: Unit | None = None) -> str:
+    """` pooled 35.0 [30.2, 40.1]`, or nothing where a number is none of many groups'."""
+    if record is None or record.pooled is None:
+        return ""
+    unit, found = unit or unit_of(record), record.pooled
+    ends = (printed(end, unit) for end in (found.low, found.high))
+    return f" pooled {printed(found.value, unit)} [{', '.join(ends)}]"
+
+
 def plain(record: Measure | None, *, decimals: int | None = None) -> str:
     """The value alone: `33.2` or `+3.1`, percent; `2.69` for a ratio."""
     if record is None:

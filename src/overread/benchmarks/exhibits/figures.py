@@ -22,6 +22,8 @@ from overread.case import Figure, Measure
 
 _PANEL: Final = 210
 _STEP: Final = 12
+# Seen on any mark, and never the open mark of a judge that is unfit: that has a reader's colour.
+_WHITE_DOT: Final = {"filled": False, "fill": style.PAPER, "stroke": style.INK}
 
 
 class Panel(NamedTuple):
@@ -70,7 +72,8 @@ def lane_rows(
             record = column.known(index, reader, **lane.by)
             if record is not None:
                 where = {"lane": lane.name, "panel": panel.name, **lane.facts}
-                rows.append(style.point_row(reader, name, column.heading, record, **where))
+                row = style.point_row(reader, name, column.heading, record, **where)
+                rows.append(row | style.pooled_row(record))
     return rows
 
 
@@ -96,7 +99,8 @@ def dot_figure(
     lanes = list(dict.fromkeys(str(row["lane"]) for row in rows))
     drawn = [panel for panel in panels if any(row["panel"] == panel.name for row in rows)]
     spec, said = dots(rows, lanes, drawn, cast), style.spoken(rows, *keys)
-    notes = (*before, *style.unfit_note(rows), *cast.notes, *after)
+    pooled = [index.note("pooled_marks")] if any("pooled" in row for row in rows) else []
+    notes = (*before, *style.unfit_note(rows), *pooled, *cast.notes, *after)
     return index.figure(name, spec, said, *notes, **facts)
 
 
@@ -112,9 +116,9 @@ def dots(
 
     At most `across` panels stand beside each other.
     """
-    alone = len(panels) == 1
+    alone, pooled = len(panels) == 1, any("pooled" in row for row in rows)
     drawn = [
-        _panel(panel, lanes, cast, first=number % across == 0, alone=alone)
+        _panel(panel, lanes, cast, first=number % across == 0, alone=alone, pooled=pooled)
         for number, panel in enumerate(panels)
     ]
     if len(drawn) <= across:
@@ -125,7 +129,9 @@ def dots(
     return style.figure_spec(rows, vconcat=beside, spacing=20)
 
 
-def _panel(panel: Panel, lanes: Sequence[str], cast: Cast, *, first: bool, alone: bool) -> Spec:
+def _panel(
+    panel: Panel, lanes: Sequence[str], cast: Cast, *, first: bool, alone: bool, pooled: bool
+) -> Spec:
     axis: Spec = {"title": None, "ticks": False, "domain": False, "labels": first, "grid": False}
     if first:
         axis |= {"labelPadding": 8, "minExtent": style.label_room(lanes)}
@@ -147,6 +153,11 @@ def _panel(panel: Panel, lanes: Sequence[str], cast: Cast, *, first: bool, alone
         "mark": {"type": "rule", "strokeWidth": 1.5},
         "encoding": {**place, **ends},
     }
+    dot = {
+        "transform": [{"filter": f"{here} && isValid(datum.pooled)"}],
+        "mark": {"type": "point", "size": 14, "opacity": 1, "strokeWidth": 1, **_WHITE_DOT},
+        "encoding": {**place, "x": {**x, "field": "pooled"}},
+    }
     line = []
     if panel.line is not None:
         mark = {"type": "rule", "color": style.FAINT, "strokeDash": [4, 3]}
@@ -156,7 +167,12 @@ def _panel(panel: Panel, lanes: Sequence[str], cast: Cast, *, first: bool, alone
         **({} if alone else {"title": {"text": panel.name, "frame": "group"}}),
         "width": 2 * _PANEL if alone else _PANEL,
         "height": {"step": _STEP},
-        "layer": [*line, bar, *style.point_layers(cast, here, 55, **place, x=x)],
+        "layer": [
+            *line,
+            bar,
+            *style.point_layers(cast, here, 55, **place, x=x),
+            *([dot] if pooled else []),
+        ],
     }
 
 

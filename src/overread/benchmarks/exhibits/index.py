@@ -54,6 +54,9 @@ def wording_beside(module: str, **facts: object) -> Wording:
     return Wording(msgspec.convert(found, dict[str, Words]), notes, facts)
 
 
+_SHARED: Final = wording_beside(__file__)
+
+
 class Index:
     """The records by what they are about. A class because every exhibit looks the same ones up.
 
@@ -128,8 +131,10 @@ class Index:
     # ------------------------------------------------------------ exhibits
 
     def note(self, name: str, **facts: object) -> str:
-        """The note of this name."""
-        return self._said(self._wording.notes[name], facts)
+        """The note of this name: the benchmark's own, or one that all share."""
+        if name in self._wording.notes:
+            return self._said(self._wording.notes[name], facts)
+        return _SHARED.notes[name].format(**_SHARED.facts, **facts)
 
     def title(self, name: str, **facts: object) -> str:
         return self._said(self._wording.exhibits[name].title, facts)

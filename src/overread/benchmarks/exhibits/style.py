@@ -191,21 +191,29 @@ def told(cast: Cast) -> tuple[Spec, Spec]:
 def point_row(reader: str, name: str, column: str, record: Measure, **more: object) -> Spec:
     """One number of one reader, in percent."""
     assert record.value is not None
-
-    def percent(value: float | None) -> float | None:
-        return None if value is None else 100 * value
-
     return {
         "reader": reader,
         "shown": name,
         "measure": column,
-        "value": percent(record.value),
-        "low": percent(record.low),
-        "high": percent(record.high),
+        "value": _percent(record.value),
+        "low": _percent(record.low),
+        "high": _percent(record.high),
         "n": record.n,
         "unfit": is_unfit(record),
         **more,
     }
+
+
+def pooled_row(record: Measure) -> Spec:
+    """The pooled number and its interval in percent, where there is one."""
+    if record.pooled is None:
+        return {}
+    ends = {"pooled": "value", "pooled_low": "low", "pooled_high": "high"}
+    return {name: _percent(getattr(record.pooled, end)) for name, end in ends.items()}
+
+
+def _percent(value: float | None) -> float | None:
+    return None if value is None else 100 * value
 
 
 def point_layers(cast: Cast, where: str, size: int, **place: Spec) -> Iterator[Spec]:
@@ -235,5 +243,6 @@ def spoken(rows: Sequence[Spec], *keys: str) -> str:
     for row in rows:
         where = " ".join(str(row[key]) for key in keys)
         unfit = f", {UNFIT}" if row["unfit"] else ""
-        said.append(f"{row['reader']} {where} {row['value']:.1f}{unfit}")
+        pooled = f" (pooled {row['pooled']:.1f})" if "pooled" in row else ""
+        said.append(f"{row['reader']} {where} {row['value']:.1f}{pooled}{unfit}")
     return "; ".join(said)

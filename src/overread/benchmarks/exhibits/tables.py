@@ -73,7 +73,8 @@ def _cells(
 ) -> Iterator[str]:
     for column in columns:
         record = column.of(index, reader, **by)
-        yield shows(record) if shows else cell(record, unit=column.unit, absent=absent)
+        text = shows(record) if shows else cell(record, unit=column.unit, absent=absent)
+        yield text + cells.pooled(record, column.unit)
 
 
 def readers_table(
@@ -96,6 +97,9 @@ def readers_table(
     rows = reader_rows(index, columns, readers=readers, shows=shows, absent=absent)
     if only_asked:
         rows = [row for row in rows if set(row[1:]) != {absent}]
+    among = index.readers if readers is None else readers
+    shown = (column.of(index, reader) for reader in among for column in columns)
+    notes = (*notes, *many_groups(index, shown))
     headings = ("reader", *(column.heading for column in columns))
     made = index.table(name, rows, *notes, columns=headings, absent=absent, **facts)
     return made and msgspec.structs.replace(made, rows=(*made.rows, *map(tuple, more)))
@@ -123,6 +127,13 @@ def groups_table(
         for reader in index.readers
     )
     headings = (heading or key, "reader", *(column.heading for column in columns))
+    shown = (
+        column.of(index, reader, **{key: group})
+        for column in columns
+        for reader in index.readers
+        for group in printed
+    )
+    notes = (*notes, *many_groups(index, shown))
     return index.table(name, rows, *notes, columns=headings, first=2, absent=absent)
 
 
@@ -212,6 +223,18 @@ def remarks_on(index: Index, columns: Iterable[Column]) -> Iterator[str]:
         more = len(said) - _MOST_REMARKS
         rest = f"; and {more} more, in measures.json" if more > 0 else ""
         yield f"{'; '.join(list(said)[:_MOST_REMARKS])}{rest}."
+
+
+def many_groups(index: Index, shown: Iterable[Measure | None]) -> Iterator[str]:
+    """How many of a table's intervals chance alone leads astray, and what pooled numbers are.
+
+    Nothing where none of the records shown is pooled.
+    """
+    records = [record for record in shown if record is not None]
+    if any(record.pooled is not None for record in records):
+        count = sum(record.low is not None for record in records)
+        missed = f"about {round(count / 20)}" if count >= 30 else "one or none"
+        yield index.note("many_groups", cells=count, missed=missed)
 
 
 def interval_notes(index: Index, *measures: str, shared: str = "images") -> Iterator[str]:

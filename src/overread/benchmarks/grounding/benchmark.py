@@ -157,7 +157,7 @@ class Grounding(base.Benchmark):
         again = read_again(tables.answers, answers.KeptReply, answers.Reading, read)
         return msgspec.structs.replace(tables, answers=again)
 
-    def measure(self, tables: base.Tables) -> list[oc.Measure]:
+    def numbers(self, tables: base.Tables) -> list[oc.Measure]:
         from overread.benchmarks.grounding.measures import measure
 
         return measure(tables, self.rules, self.options)

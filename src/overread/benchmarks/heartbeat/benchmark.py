@@ -148,7 +148,7 @@ class Heartbeat(Benchmark):
         answers = reread(tables.answers, self.rules, reparse=reparse)
         return msgspec.structs.replace(tables, answers=answers)
 
-    def measure(self, tables: Tables) -> list[oc.Measure]:
+    def numbers(self, tables: Tables) -> list[oc.Measure]:
         from overread.benchmarks.heartbeat.measures import measure
 
         return measure(tables, self.rules, self.options.specialist)

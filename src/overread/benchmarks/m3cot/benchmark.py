@@ -137,7 +137,7 @@ class M3CoT(Benchmark):
 
     # ------------------------------------------------------------ measuring
 
-    def measure(self, tables: Tables) -> list[oc.Measure]:
+    def numbers(self, tables: Tables) -> list[oc.Measure]:
         from overread.benchmarks.m3cot.measures import measure_judged
 
         return measure_judged(tables, self.questions, self.rules, veiled=self.policy != "open")

@@ -355,7 +355,7 @@ def _with_outcomes(record: Measure, study: Study, marks: Marks, judges: Sequence
 
 
 SPECS: Final = tuple(
-    Spec(name=name, says=says, make=partial(_consistency_records, name))
+    Spec(name=name, says=says, make=partial(_consistency_records, name), groups=("task",))
     for name, says in {
         "consistency": "mean similarity of two different paths of a task, tasks alike; in "
         "`authors` that of `consistency_mode`",

@@ -168,7 +168,7 @@ class MedCMR(Benchmark):
         answers = reread(tables.answers, known, self.rules)
         return msgspec.structs.replace(tables, answers=answers, verdicts=verdicts)
 
-    def measure(self, tables: Tables) -> list[Measure]:
+    def numbers(self, tables: Tables) -> list[Measure]:
         from overread.benchmarks.medcmr.measures import measure_run
 
         return measure_run(tables, self.rules, self.options, questions(self.rules))

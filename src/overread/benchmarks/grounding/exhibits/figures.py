@@ -156,6 +156,7 @@ def _by_reader(said: Iterable[tuple[str, str]]) -> str:
 
 _TILE_WIDTH: Final = 80
 _TILE_HEIGHT: Final = 38
+_POOLED_LINE: Final = 14
 _DARK_FROM: Final = 0.72
 """The share of the largest CGR from which a cell is dark enough for white figures."""
 
@@ -199,7 +200,9 @@ def finding_heatmap(index: Index) -> Figure | None:
         "condition": [{"test": dark, "value": "#fffffe"}, {"test": read, "value": "#111111"}],
         "value": style.INK,
     }
-    tile: Spec = {"type": "rect", "width": _TILE_WIDTH - 4, "height": _TILE_HEIGHT - 4}
+    more = _POOLED_LINE if any("pooled" in row for row in rows) else 0
+    height, known = _TILE_HEIGHT + more, "isValid(datum.pooled)"
+    tile: Spec = {"type": "rect", "width": _TILE_WIDTH - 4, "height": height - 4}
     frame = {**tile, "filled": False, "stroke": style.INK, "strokeWidth": 2}
 
     def words(field: str, dy: int, size: int) -> Spec:
@@ -210,16 +213,24 @@ def finding_heatmap(index: Index) -> Figure | None:
         dot_plot.category_marks(rows, lanes, grid=False),
         {"transform": [{"filter": read}], **layer(tile, **place, color=fill)},
         {"transform": [{"filter": "datum.beyond_any_mask"}], **layer(frame, **place)},
-        words("text", -6, 12),
-        words("n_text", 9, 10),
+        words("text", -6 - more // 2, 12),
+        words("n_text", 9 - more // 2, 10),
+        *([{"transform": [{"filter": known}], **words("pooled_text", 16, 10)}] if more else []),
     ]
-    steps = {"width": {"step": _TILE_WIDTH}, "height": {"step": _TILE_HEIGHT}}
+    steps = {"width": {"step": _TILE_WIDTH}, "height": {"step": height}}
     said = _by_reader(
-        (row["reader"], f"{row['finding']} {row['text']} ({row['n_text']})")
+        (row["reader"], f"{row['finding']} {row['text']} ({_below(row)})")
         for row in rows
         if row["value"] is not None
     )
-    return index.figure("finding_heatmap", style.figure_spec(rows, **steps, layer=layers), said)
+    spec = style.figure_spec(rows, **steps, layer=layers)
+    notes = [index.note("pooled_tiles")] if more else []
+    return index.figure("finding_heatmap", spec, said, *notes)
+
+
+def _below(row: Spec) -> str:
+    """What stands in a tile below its number."""
+    return ", ".join(row[name] for name in ("n_text", "pooled_text") if name in row)
 
 
 def _findings_by_cgr(index: Index) -> list[str]:
@@ -238,10 +249,12 @@ def _tile(index: Index, reader: str, finding: str) -> Spec:
     if cgr is None:
         return facts | {"beyond_any_mask": False, "text": NOT_KNOWN, "n_text": ""}
     said = {"text": percent(cgr.value), "n_text": f"n={cgr.n}"}
+    if cgr.pooled is not None:
+        said["pooled_text"] = f"pooled {percent(cgr.pooled.value)}"
     # Whether the target mask flips more than a mask elsewhere does, by the interval [D37].
     stable, enough = index.known(reader, "is", finding=finding), (cgr.n or 0) >= FEW
     beyond = bool(enough and stable and (cgr.low or 0.0) > 1 - (stable.value or 0.0))
-    return facts | ends(cgr) | {"beyond_any_mask": beyond} | said
+    return facts | ends(cgr) | {"beyond_any_mask": beyond} | said | style.pooled_row(cgr)
 
 
 # ---------------------------------------------------------------- confidence

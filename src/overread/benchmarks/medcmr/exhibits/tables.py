@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from overread.benchmarks.exhibits import tables as shared
-from overread.benchmarks.exhibits.cells import FEW_MARK, NOT_ASKED, cell, with_tests
+from overread.benchmarks.exhibits.cells import FEW_MARK, NOT_ASKED, cell, pooled, with_tests
 from overread.benchmarks.exhibits.index import Column, Index, wording_beside
 from overread.benchmarks.exhibits.judges import (
     AGREEMENT,
@@ -241,17 +241,18 @@ def subtypes_table(index: Index) -> Table | None:
     known = sorted(
         sizes, key=lambda one: (order.index(one[0]) if one[0] in order else len(order), *one)
     )
-    rows = [
-        (
-            dimension,
-            marked(subtype, sizes[dimension, subtype]),
-            reader,
-            *(_cell(c.of(index, reader, dimension=dimension, subtype=subtype)) for c in both),
-        )
-        for dimension, subtype in known
-        for reader in index.readers
-    ]
-    notes = (*judged_notes(index), *shared.interval_notes(index, "accuracy", "score"))
+    rows, shown = [], []
+    for dimension, subtype in known:
+        for reader in index.readers:
+            found = [c.of(index, reader, dimension=dimension, subtype=subtype) for c in both]
+            shown += found
+            said = (_cell(record) + pooled(record) for record in found)
+            rows.append((dimension, marked(subtype, sizes[dimension, subtype]), reader, *said))
+    notes = (
+        *judged_notes(index),
+        *shared.interval_notes(index, "accuracy", "score"),
+        *shared.many_groups(index, shown),
+    )
     return index.table("subtypes", rows, *notes, first=3)
 
 
