@@ -269,15 +269,20 @@ class Grounding(base.Benchmark):
     def signature(self, tables: base.Tables) -> str:
         """One line that says whether two numbers may be compared."""
         options = self.options
+        # What nobody named was asked if the set had it, which the answers know.
+        matched = tables.answers["image"].str.starts_with("matched").any()
+        conditions = [
+            word for word in options.conditions if word not in options.where_there or matched
+        ]
         parts = [
-            f"conditions:{','.join(options.conditions)}",
+            f"conditions:{','.join(conditions)}",
             f"phrasing:{','.join((options.phrasing, *options.more_phrasings))}",
             f"px:{','.join(map(str, (options.px, *options.more_px)))}",
             "fill:black",
             f"parser:{self._parser(tables)}",
             f"intervals:{self.rules.intervals}",
         ]
-        then = [f"draws:{options.draws}"] * ("matched" in options.conditions)
+        then = [f"draws:{options.draws}"] * ("matched" in conditions)
         if options.more_px or options.more_phrasings:
             then.append(f"subset:{options.subset}")
         twice = ["asked:twice"] * bool((tables.answers["repeat"] > 0).any())

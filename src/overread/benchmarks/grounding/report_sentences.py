@@ -207,9 +207,11 @@ def _asked_sentences(shown: Edition, options: Options) -> Iterator[str]:
     if fills := [fill for fill in FILLS if fill in options.conditions]:
         conditions.append(f"both masks filled otherwise ({listed(fills)})")
     if "matched" in options.conditions:
+        drawn = f"{options.draws} drawn for each case" if options.draws > 1 else "drawn by chance"
+        there = ", where the set has such boxes" * ("matched" in options.where_there)
         conditions.append(
-            f"the original with a box of the finding's size covered elsewhere in the body, "
-            f"{options.draws} drawn for each case (matched)"
+            "the original with a box of the finding's size covered elsewhere in the body, "
+            f"{drawn}{there} (matched)"
         )
     yield (
         f"Each case was shown as far as it allows under {len(conditions)} "
@@ -287,7 +289,8 @@ def limitations(measures: Sequence[Measure], edition: Edition, options: Options)
         yield (
             "A black box is unlike anything in a radiograph, and hides whatever else lies in it."
         )
-    if "irrelevant_mask" in options.conditions and "matched" not in options.conditions:
+    matched = any(one.by.get("condition") == "matched" for one in measures)
+    if "irrelevant_mask" in options.conditions and not matched:
         yield (
             "The irrelevant mask lies in a corner of the image, often off the body, and may "
             "overlap a large or central finding; no box elsewhere in the body was tried (condition "
