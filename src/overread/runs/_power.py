@@ -15,27 +15,37 @@ from overread.runs._kept import Kept, kept_runs
 if TYPE_CHECKING:
     import polars as pl
 
-Claim: TypeAlias = Literal["half-width", "apart", "not inferior", "equivalent"]
+    from overread.benchmarks.grounding.category_power import Behaviour, Word
+
+Claim: TypeAlias = Literal[
+    "half-width", "apart", "not inferior", "equivalent", "uses image", "ignores image"
+]
+_WORDS: Final[dict[str, Claim]] = {"uses": "uses image", "ignores": "ignores image"}
 _POWERS: Final = (0.8, 0.9)
 # Cases a patient that are told of beside what was asked for.
 _EACH: Final = (1, 2, 5)
 _MOST_EACH: Final = 10_000
 _SAY: Final = (
     "say what is to be shown: --rate P --half-width H, or --rates P1,P2, with --margin X for "
-    "non-inferiority; or name a --pilot run."
+    "non-inferiority, or --category uses --uses U; or name a --pilot run."
 )
 # What says nothing beside an option; and what one says nothing without.
 _NOT_BESIDE: Final = {
     "half_width": ("rates", "margin", "both_sides", "discordant", "power"),
-    "pilot": ("per_patient", "alike"),
+    "pilot": ("per_patient", "alike", "uses", "flips"),
+    "category": ("half_width", "rates", "discordant", "both_sides", "measure"),
 }
 _NEEDS: Final = {
-    "rate": (("half_width",), "two readers have --rates P1,P2"),
+    "rate": (("half_width", "category"), "two readers have --rates P1,P2"),
     "half_width": (("rate", "pilot"), "about which share"),
     "both_sides": (("margin",), "within how much are two equivalent"),
-    "margin": (("rates", "pilot"), "of which two readers"),
+    "margin": (("rates", "pilot", "category"), "of which two readers"),
     "discordant": (("rates", "pilot"), "of which two readers"),
-    "power": (("rates", "pilot"), "to show what"),
+    "power": (("rates", "pilot", "category"), "to show what"),
+    "category": (("uses", "flips", "pilot"), "of a reader that does what"),
+    "uses": (("category",), "to reach which word"),
+    "flips": (("category",), "to reach which word"),
+    "of_readers": (("category",), "Holm's correction is that of a category"),
     "alike": (("per_patient",), "how many cases does a patient have"),
     "measure": (("pilot",), "of which run"),
     "readers": (("pilot",), "of which run"),
@@ -76,7 +86,8 @@ class Power(msgspec.Struct, frozen=True, kw_only=True):
     """What was asked, what it needs, and what other powers and clusterings would.
 
     `goal` is the half-width or the margin; `discordant` the share of cases that only one of two
-    readers has right, None where they are taken to err independently.
+    readers has right, None where they are taken to err independently. Of a category, `rates` has
+    the share of cases that count for it, and `behaviour` what the reader does with them.
     """
 
     claim: Claim
@@ -84,6 +95,8 @@ class Power(msgspec.Struct, frozen=True, kw_only=True):
     goal: float | None
     discordant: float | None
     pilot: Pilot | None
+    behaviour: Behaviour | None = None
+    of_readers: int = 1
     needed: Needed
     others: tuple[Needed, ...]
     sentence: str
@@ -104,9 +117,15 @@ class _Asked(msgspec.Struct, frozen=True, kw_only=True):
     pilot: str | Path | None
     measure: str | None
     readers: tuple[str, ...]
+    category: str | None
+    uses: float | None
+    flips: float | None
+    of_readers: int | None
 
     @property
     def claim(self) -> Claim:
+        if self.category is not None:
+            return _WORDS[self.category]
         if self.half_width is not None:
             return "half-width"
         if self.margin is None:
@@ -116,6 +135,10 @@ class _Asked(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def goal(self) -> float | None:
         return self.margin if self.half_width is None else self.half_width
+
+    @property
+    def word(self) -> Word:
+        return "uses" if self.category == "uses" else "ignores"
 
 
 def power(
@@ -132,6 +155,10 @@ def power(
     pilot: str | Path | None = None,
     measure: str | None = None,
     readers: Sequence[str] = (),
+    category: str | None = None,
+    uses: float | None = None,
+    flips: float | None = None,
+    of_readers: int | None = None,
 ) -> Power:
     """The cases, and patients, that a claim needs.
 
@@ -141,6 +168,10 @@ def power(
     said). A `pilot` run has what is not given: rates, how often only one reader is right, and the
     design effect of its patients.
 
+    With a `category`, "uses" or "ignores", the cases at which a grounding run gives a reader that
+    word: one that `uses` a share of the images and by chance `flips` a share of its answers, of a
+    run `of_readers`. `rate` is then the share of cases that count, boxed and answered right.
+
     Examples
     --------
     >>> power(rate=0.8, half_width=0.05, per_patient=2, alike=1.0).sentence
@@ -149,19 +180,13 @@ def power(
     asked = _Asked(**(locals() | {"readers": tuple(readers)}))
     _check(asked)
     _check_together(asked)
+    if category is not None:
+        return _of_category(asked)
     found = None if pilot is None else _piloted(asked)
     used = rates or (() if rate is None else (rate,)) or (() if found is None else found.rates)
     apart = found.discordant if discordant is None and found is not None else discordant
     cases_of = _cases_of(asked.claim, used, asked.goal, apart)
-    wished = None if asked.claim == "half-width" else power or _POWERS[0]
-    powers = (None,) if wished is None else tuple(sorted({*_POWERS, wished}))
-    if found is None:
-        own = _clustering(per_patient or 1, alike)
-        several = {own, *(_clustering(each, alike) for each in _EACH)}
-    else:
-        own = Clustering(found.cases / found.patients, found.effect)
-        several = {own, Clustering()}
-    needed = cases_of(own, wished)
+    needed, others = _needed(asked, found, cases_of)
     return Power(
         claim=asked.claim,
         rates=used,
@@ -169,9 +194,25 @@ def power(
         discordant=apart,
         pilot=found,
         needed=needed,
-        others=tuple(cases_of(one, at) for one in sorted(several) for at in powers),
+        others=others,
         sentence=_sentence(asked.claim, used, asked.goal, needed),
     )
+
+
+def _needed(
+    asked: _Asked, found: Pilot | None, cases_of: Callable[[Clustering, float | None], Needed]
+) -> tuple[Needed, tuple[Needed, ...]]:
+    """What was asked for, and what other powers and patients would need."""
+    wished = None if asked.claim == "half-width" else asked.power or _POWERS[0]
+    powers = (None,) if wished is None else tuple(sorted({*_POWERS, wished}))
+    if found is None:
+        own = _clustering(asked.per_patient or 1, asked.alike)
+        several = {own, *(_clustering(each, asked.alike) for each in _EACH)}
+    else:
+        own = Clustering(found.cases / found.patients, found.effect)
+        several = {own, Clustering()}
+    others = tuple(cases_of(one, at) for one in sorted(several) for at in powers)
+    return cases_of(own, wished), others
 
 
 def _clustering(each: int, alike: float | None) -> Clustering:
@@ -185,7 +226,15 @@ def _clustering(each: int, alike: float | None) -> Clustering:
 
 def _check(asked: _Asked) -> None:
     """Every number within what it can be; NaN is within nothing."""
+    if asked.category is not None and asked.category not in _WORDS:
+        raise BadInput(f'--category "{asked.category}": give uses or ignores.')
+    if asked.of_readers is not None and not 1 <= asked.of_readers <= _MOST_EACH:
+        raise BadInput(
+            f"--readers {asked.of_readers}: give the readers of the run that see a picture, 1 to "
+            f"{_MOST_EACH:,}."
+        )
     shares = [("--rate", asked.rate), ("--discordant", asked.discordant), ("--alike", asked.alike)]
+    shares += [("--uses", asked.uses), ("--flips", asked.flips)]
     for option, value in (*shares, *(("--rates", one) for one in asked.rates or ())):
         if value is not None and not 0 <= value <= 1:
             raise BadInput(f"{option} {value:g}: give a share from 0 to 1, as 0.8.")
@@ -214,12 +263,13 @@ def _check_together(asked: _Asked) -> None:
     for one, (others, why) in _NEEDS.items():
         if one in given and given.isdisjoint(others):
             raise BadInput(f"{_option(one)} needs {' or '.join(map(_option, others))}: {why}.")
-    if given.isdisjoint(("half_width", "rates", "pilot")):
+    if given.isdisjoint(("half_width", "rates", "pilot", "category")):
         raise BadInput(_SAY)
 
 
 def _option(name: str) -> str:
-    return "--reader" if name == "readers" else f"--{name.replace('_', '-')}"
+    odd = {"readers": "--reader", "of_readers": "--readers"}
+    return odd.get(name) or f"--{name.replace('_', '-')}"
 
 
 # ---------------------------------------------------------------- what it needs
@@ -291,6 +341,131 @@ def _sentence(claim: Claim, rates: tuple[float, ...], goal: float | None, needed
         "equivalent": f"readers of {first} and {second} are shown to be within {points}",
     }[claim]
     return f"{cases}: {shown} with {100 * needed.power:.4g} % power."
+
+
+# ---------------------------------------------------------------- a word of the category
+
+
+def _of_category(asked: _Asked) -> Power:
+    """The cases at which a grounding run gives a reader its word."""
+    from overread.benchmarks.grounding.category_power import MARGIN, cases_for_word, declared
+
+    margin, readers = asked.margin or MARGIN, asked.of_readers or 1
+    pilot = None
+    counted = 1.0 if asked.rate is None else asked.rate
+    if asked.pilot is None:
+        reader = declared(asked.uses or 0.0, asked.flips or 0.0)
+    else:
+        pilot, reader, share = _piloted_behaviour(asked)
+        counted = share if asked.rate is None else asked.rate
+    if not counted:
+        raise BadInput("--rate 0: no case counts for the category. Give a share above 0.")
+
+    def cases_of(of: Clustering, power: float | None) -> Needed:
+        found = cases_for_word(
+            asked.word,
+            reader,
+            power=power or _POWERS[0],
+            effect=of.effect,
+            readers=readers,
+            margin=margin,
+        )
+        if found is None:
+            raise BadInput(_why_no_word(asked, reader, margin))
+        cases = math.ceil(found / counted - 1e-9)
+        return Needed(*of, power, cases, math.ceil(cases / of.per_patient - 1e-9))
+
+    needed, others = _needed(asked, pilot, cases_of)
+    return Power(
+        claim=asked.claim,
+        rates=(counted,),
+        goal=margin,
+        discordant=None,
+        pilot=pilot,
+        behaviour=reader,
+        of_readers=readers,
+        needed=needed,
+        others=others,
+        sentence=_word_sentence(asked, reader, counted, margin, needed),
+    )
+
+
+def _piloted_behaviour(asked: _Asked) -> tuple[Pilot, Behaviour, float]:
+    """What one reader of a grounding run does, its patients, and the share of cases that count."""
+    from overread.benchmarks.grounding.category_power import piloted
+    from overread.benchmarks.grounding.marks import Study
+
+    (kept,) = kept_runs([Path(asked.pilot or "")])
+    if kept.bench.name != "grounding":
+        raise BadInput(
+            f"--pilot {kept.folder}: it is a run of {kept.bench.name}; a category has grounding. "
+            "Give one of grounding, or --uses and --flips."
+        )
+    study = Study(kept.tables, kept.bench.rules, kept.bench.options)
+    name = _one_reader(asked, kept, [m.reader for m in study.marks])
+    found = piloted(asked.word, study.of(name))
+    if found is None:
+        raise BadInput(
+            f"--pilot {kept.folder}: {name} has no answers to changed images of two patients that "
+            "count for the category. Give another run, or --uses and --flips."
+        )
+    pilot = Pilot(
+        run=str(kept.folder),
+        measure="category",
+        readers=(name,),
+        rates=(found.behaviour.changed,),
+        discordant=None,
+        cases=found.cases,
+        patients=found.patients,
+        effect=found.effect,
+    )
+    return pilot, found.behaviour, found.counted
+
+
+def _one_reader(asked: _Asked, kept: Kept, known: list[str]) -> str:
+    chosen = list(dict.fromkeys(asked.readers)) or known
+    if len(chosen) == 1 and chosen[0] in known:
+        return chosen[0]
+    raise BadInput(
+        f"--pilot {kept.folder}: name one of its readers with --reader; there are "
+        f"{', '.join(known)}."
+    )
+
+
+def _why_no_word(asked: _Asked, reader: Behaviour, margin: float) -> str:
+    changed = f"{100 * reader.changed:.3g} % of its answers change when the image does"
+    if asked.word == "ignores":
+        return (
+            f"--category ignores: {changed}, which no number of cases shows to be below "
+            f"{100 * margin:g} %. Give a wider --margin, or a reader that changes less."
+        )
+    if reader.changed < margin:
+        return (
+            f"--category uses: {changed}, below the margin of {100 * margin:g} %: with enough "
+            "cases it ignores the image. Give more use, or a narrower --margin."
+        )
+    return (
+        f"--category uses: {changed}, but no number of cases shows it beside what chance and other "
+        "boxes change (IS must be 90 % or more). Give more use, or fewer flips."
+    )
+
+
+def _word_sentence(
+    asked: _Asked, reader: Behaviour, counted: float, margin: float, needed: Needed
+) -> str:
+    each = needed.per_patient
+    of = "" if each == 1 else f" ({needed.patients:,} patients with {each:.3g} each)"
+    kind = "boxed cases" if asked.word == "uses" else "cases"
+    right = "" if counted == 1 else f", of which {100 * counted:.3g} % count"
+    who = "the pilot's reader"
+    if asked.pilot is None:
+        does = f"uses {100 * (asked.uses or 0.0):.4g} % of the images"
+        who = f"a reader that {does} and flips {100 * (asked.flips or 0.0):.4g} % by chance"
+    power = f"{100 * (needed.power or 0.0):.4g} % power"
+    within = f" (margin {100 * margin:g} %)" if asked.word == "ignores" else ""
+    return (
+        f"{needed.cases:,} {kind}{of}{right}: {who} is called `{asked.claim}`{within} with {power}."
+    )
 
 
 # ---------------------------------------------------------------- what a pilot says
