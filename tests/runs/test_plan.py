@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from overread.runs import open_cases, plan
-from overread.runs._planning import Reach
+from overread.runs._reach import Reach
 from overread.stats import half_width
 from support.commands import Overread, write_manifest
 from support.served import served

@@ -8,7 +8,7 @@ benchmark overrides what is its own.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar
@@ -427,6 +427,15 @@ class Benchmark:
     def remarks(self) -> Sequence[str]:
         """Further lines that a user should see before anybody is asked."""
         return self.loaded.remarks
+
+    def can_show(
+        self, cases: Sequence[Any], effect: Callable[[Sequence[Any]], float]
+    ) -> Iterator[str]:
+        """Sentences on what these cases can show beside shares and differences of readers.
+
+        `effect` is the design effect of some of them.
+        """
+        return iter(())
 
     def look_ahead(self, readers: Sequence[str]) -> None:
         """Refuse readers and files that measuring will name, before anybody is asked."""

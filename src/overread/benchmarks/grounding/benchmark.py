@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -99,6 +99,14 @@ class Grounding(base.Benchmark):
 
     def case_row(self, case: GroundingCase) -> Sequence[Any]:
         return cells_of(cases.row_of(case))
+
+    def can_show(
+        self, cases: Sequence[GroundingCase], effect: Callable[[Sequence[Any]], float]
+    ) -> Iterator[str]:
+        if self.rules.category == "tested":
+            from overread.benchmarks.grounding.category_power import reachable_words
+
+            yield from reachable_words(cases, self.rules, self.options, effect)
 
     def stratum(self, case: GroundingCase) -> tuple[str, ...]:
         return case.source, case.finding or "", str(case.label)

@@ -7,7 +7,7 @@ independent, so that the chance of a word is a sum of products of binomial tails
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final, Literal, TypeAlias
 
@@ -15,8 +15,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from overread.benchmarks.grounding.cases import GroundingCase, boxed, truth
 from overread.benchmarks.grounding.category import LEVEL, STEADY_FROM
-from overread.benchmarks.grounding.edition import CORRECTED
+from overread.benchmarks.grounding.edition import CORRECTED, Edition, Options
 from overread.benchmarks.grounding.marks import AGAIN, Marks
 from overread.stats import spread_of_mean, wilson_bounds
 
@@ -201,11 +202,11 @@ def smallest_use(
     Returns
     -------
     float or None
-        In (0, 1]; None where there are too few cases for any word, or chance hides all use.
+        In (0, 1]; None where the interval of IS is too wide, or chance hides all use.
 
     Examples
     --------
-    >>> round(smallest_use(110, 0.0), 3), smallest_use(90, 0.0) is None
+    >>> round(smallest_use(110, 0.0), 3), smallest_use(30, 0.0) is None
     (0.071, True)
     """
     n = int(cases / effect)
@@ -214,12 +215,64 @@ def smallest_use(
         return chance_of_use(n, declared(uses, flips)) >= power
 
     low, high = 0.0, 1.0
-    if cases < _LEAST or not shown(high):
+    if not shown(high):
         return None
     for _ in range(12):
         middle = (low + high) / 2
         low, high = (low, middle) if shown(middle) else (middle, high)
     return high
+
+
+# ---------------------------------------------------------------- a set of cases
+
+_FLIPS_TOLD: Final = (0.0, 0.02)
+
+
+def reachable_words(
+    cases: Sequence[GroundingCase],
+    edition: Edition,
+    options: Options,
+    effect: Callable[[Sequence[GroundingCase]], float],
+) -> Iterator[str]:
+    """Which words these cases can give, to what use of the image, and what is asked for it.
+
+    As if every case were answered right. `effect` is the design effect of some of the cases.
+    """
+    with_box = [case for case in cases if boxed(case, edition) and truth(case, edition) == 1]
+    least = max(edition.minimum_n, 1)
+    if len(with_box) < least:
+        yield f"No reader gets a category: {len(with_box):,} boxed findings, {least} are needed."
+        return
+    asks = "matched" in options.conditions
+    matched = [case for case in with_box if case.draws] if asks else []
+    tested = matched or with_box
+    clustering = effect(tested)
+    shares = [smallest_use(len(tested), flips, effect=clustering) for flips in _FLIPS_TOLD]
+    uses = [
+        "no reader" if one is None else f"a reader that uses {100 * one:.2g} % of the images"
+        for one in shares
+    ]
+    yield (
+        f"{len(tested):,} boxed findings, all answered right, show `uses image` with 80 % power of "
+        f"{uses[0]}, or of {uses[1]} if it flips {100 * _FLIPS_TOLD[1]:g} % by chance."
+    )
+    untouched, worth = declared(0.0, 0.0), int(len(cases) / effect(cases))
+    if chance_of_ignoring(worth, untouched, margin=edition.margin):
+        yield "A reader that nothing changes is shown to be `ignores image`."
+    else:
+        needed = cases_for_word("ignores", untouched, margin=edition.margin)
+        yield f"`ignores image` is out of reach: it needs {needed:,} independent cases."
+    if matched:
+        yield (
+            f"A box elsewhere in the body is asked of {len(matched):,} of the "
+            f"{len(with_box):,} with a box ({options.draws} each; --set conditions=-matched leaves "
+            "it out)."
+        )
+    else:
+        yield (
+            "No box elsewhere in the body is asked, only one in a corner: a reader that any box "
+            "over the body disturbs would be taken for one that looks."
+        )
 
 
 # ---------------------------------------------------------------- a pilot's reader
