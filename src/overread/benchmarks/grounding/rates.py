@@ -14,7 +14,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from overread.benchmarks.grounding import authors
-from overread.benchmarks.grounding.category import Findings, Tests, category, sweep
+from overread.benchmarks.grounding.category import CORNER, Findings, Tests, category, sweep
 from overread.benchmarks.grounding.conditions import PAPER, image_of
 from overread.benchmarks.grounding.marks import AGAIN, NO_ROW, UNANSWERED, Marks, Study
 from overread.case import Measure
@@ -277,7 +277,10 @@ def _make_image_contingent(run: Study, m: Marks) -> Iterator[Measure]:
 
 
 def category_tests(run: Study) -> dict[str, Tests]:
-    """What the tested rule asks of every reader; q is Holm's over those that see a picture."""
+    """What the tested rule asks of every reader; q is Holm's over those that see a picture.
+
+    Another reader in the run changes q, and the word that follows from it, and nothing else.
+    """
     found = {m.reader: _tests_of(run, m) for m in run.marks}
     seeing = {m.reader for m in run.marks if m.modality != "text"}
     ranked = sorted((t.p, name) for name, t in found.items() if t.p is not None and name in seeing)
@@ -289,7 +292,7 @@ def category_tests(run: Study) -> dict[str, Tests]:
 
 
 def _tests_of(run: Study, m: Marks) -> Tests:
-    control = "matched" if m.matched else "irrelevant_mask"
+    control = "matched" if m.matched else CORNER
     made = premium(run, m, "target_mask", m.matched or [control])
     target, again = m.target_mask, m.under(AGAIN)
     both = m.said_yes & (target >= 0) & (again >= 0)

@@ -115,7 +115,10 @@ def _verdict(rates: _ReaderRates, record: Measure) -> Told:
         return Told("no", f"{start}; {still}.", right)
     if word in _VERDICTS:
         answer, sentence, names = _VERDICTS[word]
-        return Told(answer, sentence.format(rates.said(*names)), rates.get(names[0]) or record)
+        said = sentence.format(rates.said(*names))
+        if category.CORNER_ONLY in record.flags:
+            said += " It was held against a box in a corner alone, none elsewhere in the body."
+        return Told(answer, said, rates.get(names[0]) or record)
     known = [one for name in _RATES if (one := rates.get(name)) is not None]
     if word == category.INSUFFICIENT:
         least = rates.edition.minimum_n
