@@ -46,7 +46,8 @@ class Setting(NamedTuple):
     `each` cases a patient; `matched` boxes and a `retest`, or not. A reader that is `disturbed`
     flips in that share of cases under any box within the body, the target's and the matched, but
     not under one in a corner. `unboxed` cases stand beside the boxed, and `restless` is the share
-    of them in which it flips by chance.
+    of them in which it flips by chance. One that `sees` the finding has the same answer to another
+    patient's image, which has it too, and use shows under the target mask alone.
     """
 
     n: int
@@ -59,6 +60,7 @@ class Setting(NamedTuple):
     disturbed: float = 0.0
     unboxed: int = 0
     restless: float = 0.0
+    sees: bool = False
 
     @property
     def false(self) -> str | None:
@@ -78,6 +80,7 @@ VARIANTS: Final[dict[str, dict[str, Any]]] = {
     "disturbed by a black centre": {"disturbed": 0.33},
     "disturbed, no retest": {"disturbed": 0.33, "retest": False},
     "a tenth of as many unboxed cases flips": {"unboxed": 400, "restless": 0.1},
+    "400 unboxed cases, use under the mask alone": {"unboxed": 400, "sees": True},
     "ten readers": {"readers": 10},
     "ten readers, no retest": {"readers": 10, "retest": False},
     "ten readers, no retest, no matched boxes": {"readers": 10, "retest": False, "matched": False},
@@ -120,7 +123,7 @@ def marks_of(name: str, at: Setting, draw: np.random.Generator, facts: Facts) ->
         flipped = _coins(at, at.noise, owners, draw)
         if at.unboxed:
             flipped = np.where(boxed, flipped, _coins(at, at.restless, owners, draw))
-        if image in ("swap", "target_mask"):
+        if image == "target_mask" or (image == "swap" and not at.sees):
             flipped |= used
         if image in ("target_mask", "matched_1"):
             flipped |= shaken

@@ -73,7 +73,8 @@ def test_what_a_claim_needs(overread: Overread, words: str, claim: str, cases: i
     assert (answer["claim"], answer["needed"]["cases"]) == (claim, cases)
     assert answer["needed"]["patients"] == cases
     assert answer["needed"] in answer["others"]
-    assert answer["sentence"].startswith(f"{cases:,} cases: ")
+    boxed = "boxed " * words.startswith("--category")
+    assert answer["sentence"].startswith(f"{cases:,} {boxed}cases: ")
 
 
 def test_more_power_and_more_cases_a_patient_need_more(overread: Overread) -> None:

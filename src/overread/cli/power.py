@@ -105,7 +105,7 @@ def _two(words: str) -> tuple[float, float]:
 def _category_notes(found: Power, does: Behaviour) -> Iterator[str]:
     """What the word stands on, and what was assumed."""
     if found.claim == "ignores image":
-        yield f"Changed images change {100 * does.changed:.3g} % of its answers; all cases count."
+        yield f"Changed images change {100 * does.changed:.3g} % of its answers."
         return
     parts = [f"the target mask {100 * does.target:.3g} %"]
     for name, given in (("a box elsewhere", does.elsewhere), ("asking again", does.again)):

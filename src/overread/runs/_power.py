@@ -455,7 +455,6 @@ def _word_sentence(
 ) -> str:
     each = needed.per_patient
     of = "" if each == 1 else f" ({needed.patients:,} patients with {each:.3g} each)"
-    kind = "boxed cases" if asked.word == "uses" else "cases"
     right = "" if counted == 1 else f", of which {100 * counted:.3g} % count"
     who = "the pilot's reader"
     if asked.pilot is None:
@@ -463,9 +462,8 @@ def _word_sentence(
         who = f"a reader that {does} and flips {100 * (asked.flips or 0.0):.4g} % by chance"
     power = f"{100 * (needed.power or 0.0):.4g} % power"
     within = f" (margin {100 * margin:g} %)" if asked.word == "ignores" else ""
-    return (
-        f"{needed.cases:,} {kind}{of}{right}: {who} is called `{asked.claim}`{within} with {power}."
-    )
+    word = f"`{asked.claim}`{within}"
+    return f"{needed.cases:,} boxed cases{of}{right}: {who} is called {word} with {power}."
 
 
 # ---------------------------------------------------------------- what a pilot says

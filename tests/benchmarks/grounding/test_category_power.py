@@ -145,7 +145,7 @@ def test_what_a_set_of_cases_can_show(bench):
     assert "only one in a corner" in said(
         cases, BOOK.settings("corrected", {"conditions": "-matched"})[1]
     )
-    assert "`ignores image` is out of reach: it needs 149 independent cases" in said(
+    assert "`ignores image` is out of reach: it needs 149 independent boxed cases" in said(
         cases, effect=2.0
     )
     assert said(cases[:99]) == "No reader gets a category: 99 boxed findings, 100 are needed."

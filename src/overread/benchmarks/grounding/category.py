@@ -52,7 +52,8 @@ class Tests(msgspec.Struct, frozen=True):
     `p` that the target mask flips no more than the `control` (a matched box where one was asked,
     else the irrelevant mask), `q` the same by Holm over the readers of the run; `p_again` that it
     flips no more than asking again does, of the same cases; `changed` the upper 95 % bound of the
-    share of answers that any changed image changes. None: not asked.
+    share of answers that any changed image changes, of all cases or of the boxed, whichever is
+    larger. None: not asked.
     """
 
     control: str = ""
@@ -114,7 +115,8 @@ def category(
             record = with_method(record, Method(kind=BY_TESTS, of=tests.control))
         if word == USES and tests.control == CORNER:
             words = "tested against a box in a corner alone, none elsewhere in the body was asked"
-            record = noted(record, CORNER_ONLY, words)
+            also = "whom any box over the body disturbs would get the word too"
+            record = noted(record, CORNER_ONLY, f"{words}: {also}")
         if word == USES and tests.p_again is None:
             record = replace(record, flags=(*record.flags, NOT_AGAIN))
         if word == IGNORES and sees:
@@ -171,7 +173,8 @@ def _tested(findings: Findings, edition: Edition, below: int, steady: int) -> st
 
     - `unstable`: the upper end of IS's interval lies below 0.70.
     - `ignores image`: the share of answers that any changed image changes has an upper one-sided
-      95 % bound below the margin (equivalence); asking again does not count against it.
+      95 % bound below the margin (equivalence), among all cases and among those with a box; asking
+      again does not count against it.
     - `uses image`: the target mask flips more than a box elsewhere, one-sided, by Holm so that a
       run has a false one in at most 2.5 %; more than asking again does on the same cases, at 2.5 %,
       where that was asked; and the lower end of IS's interval is at least 0.90.

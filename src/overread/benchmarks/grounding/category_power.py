@@ -129,7 +129,7 @@ def chance_of_use(n: int, reader: Behaviour, *, readers: int = 1, margin: float 
 
 
 def chance_of_ignoring(n: int, reader: Behaviour, *, margin: float = MARGIN) -> float:
-    """The chance that n cases of a patient each give `ignores image`.
+    """The chance that n boxed cases of a patient each give `ignores image`.
 
     P(Bin(n, changed) <= k), k the most changed answers at which the exact upper 95 % bound
     (Clopper and Pearson) lies below the margin.
@@ -160,7 +160,7 @@ def cases_for_word(
 ) -> int | None:
     """The fewest cases from which on a word is reached with this power.
 
-    Boxed cases that are answered right for `uses`, all cases for `ignores`. Several of a patient
+    Boxed cases: for `uses` those that are answered right, for `ignores` all. Several of a patient
     are worth n over the design effect.
 
     Returns
@@ -256,12 +256,12 @@ def reachable_words(
         f"{len(tested):,} boxed findings, all answered right, show `uses image` with 80 % power of "
         f"{uses[0]}, or of {uses[1]} if it flips {100 * _FLIPS_TOLD[1]:g} % by chance."
     )
-    untouched, worth = declared(0.0, 0.0), int(len(cases) / effect(cases))
+    untouched, worth = declared(0.0, 0.0), int(len(with_box) / effect(with_box))
     if chance_of_ignoring(worth, untouched, margin=edition.margin):
         yield "A reader that nothing changes is shown to be `ignores image`."
     else:
         needed = cases_for_word("ignores", untouched, margin=edition.margin)
-        yield f"`ignores image` is out of reach: it needs {needed:,} independent cases."
+        yield f"`ignores image` is out of reach: it needs {needed:,} independent boxed cases."
     if matched:
         yield (
             f"A box elsewhere in the body is asked of {len(matched):,} of the "
@@ -293,14 +293,14 @@ def piloted(word: Word, m: Marks) -> Piloted | None:
     """A reader's rates in a run, of the cases that the word stands on; None without two patients.
 
     For `uses`: the boxed cases that it answers Yes, rightly, and answered under both masks. For
-    `ignores`: all that have an answer to the original and to a changed image.
+    `ignores`: the boxed ones that have an answer to the original and to a changed image.
     """
     images = [m.under(name) for name in ("target_mask", "irrelevant_mask", "swap")]
     changes = [(codes >= 0) & (codes != m.original) for codes in images]
     elsewhere = m.matched or ["irrelevant_mask"]
     if word == "ignores":
-        whole = np.ones(m.facts.n, dtype=bool)
-        counted = m.parsed & np.any([codes >= 0 for codes in images], axis=0)
+        whole = m.facts.boxed
+        counted = m.parsed & whole & np.any([codes >= 0 for codes in images], axis=0)
         each = np.any(changes, axis=0)
     else:
         whole = m.facts.boxed & (m.truth == 1)

@@ -20,7 +20,7 @@ from overread.benchmarks.grounding.marks import AGAIN, NO_ROW, UNANSWERED, Marks
 from overread.case import Measure
 from overread.measuring import specs
 from overread.measuring.contrasts import paired, paired_shares
-from overread.measuring.estimates import Floats, Mask, defined_mean
+from overread.measuring.estimates import Floats, Ints, Mask, defined_mean
 from overread.measuring.notes import leaving_out, remarked
 from overread.measuring.units import POINTS, WORD, Unit
 
@@ -312,21 +312,31 @@ def _most_changed(m: Marks) -> float | None:
     """The upper 95 % bound of the share of answers that a changed image changes.
 
     Of parsed originals with an answer to a like image of another patient, the target mask or the
-    irrelevant mask, those that differ from any of these. Exact (Clopper and Pearson), of cases and
-    hits over the design effect by patient (Korn and Graubard): B(0.95; k/d + 1, (n - k)/d).
+    irrelevant mask, those that differ from any of these. The larger of two bounds, of all cases and
+    of those with a box: who sees the finding keeps its answer to a like image, so that only a mask
+    shows it, and cases without a box would thin it out.
     """
+    images = [m.under(name) for name in ("swap", "target_mask", "irrelevant_mask")]
+    some = m.parsed & np.any([codes >= 0 for codes in images], axis=0)
+    changed = np.any([(codes >= 0) & (codes != m.original) for codes in images], axis=0)
+    found = [
+        _upper_bound(changed[among], m.facts.patients[among])
+        for among in (some, some & m.facts.boxed)
+    ]
+    return None if None in found else max(bound for bound in found if bound is not None)
+
+
+def _upper_bound(hits: Mask, patients: Ints) -> float | None:
+    """Exact (Clopper and Pearson), of cases and hits over the design effect by patient (Korn and
+    Graubard): B(0.95; k/d + 1, (n - k)/d). None without two patients."""
     from scipy.special import betaincinv
 
     from overread.stats import spread_of_mean
 
-    images = [m.under(name) for name in ("swap", "target_mask", "irrelevant_mask")]
-    some = m.parsed & np.any([codes >= 0 for codes in images], axis=0)
-    changed = np.any([(codes >= 0) & (codes != m.original) for codes in images], axis=0)[some]
-    patients = m.facts.patients[some]
-    n, k = int(changed.size), int(changed.sum())
+    n, k = int(hits.size), int(hits.sum())
     if np.unique(patients).size < 2:
         return None
-    effect = spread_of_mean(changed, patients).effect
+    effect = spread_of_mean(hits, patients).effect
     return 1.0 if k == n else float(betaincinv(k / effect + 1, (n - k) / effect, 0.95))
 
 
