@@ -79,7 +79,7 @@ VARIANTS: Final[dict[str, dict[str, Any]]] = {
     "no matched boxes, no retest": {"matched": False, "retest": False},
     "disturbed by a black centre": {"disturbed": 0.33},
     "disturbed, no retest": {"disturbed": 0.33, "retest": False},
-    "a tenth of as many unboxed cases flips": {"unboxed": 400, "restless": 0.1},
+    "400 unboxed cases, a tenth of which flips": {"unboxed": 400, "restless": 0.1},
     "400 unboxed cases, use under the mask alone": {"unboxed": 400, "sees": True},
     "ten readers": {"readers": 10},
     "ten readers, no retest": {"readers": 10, "retest": False},

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from bench.category import (
     GRID,
@@ -56,3 +58,14 @@ def test_the_grid_has_every_size_use_and_variant() -> None:
     assert set(GRID.values()) == set(VARIANTS)
     for name in VARIANTS:
         assert {at.n for at, of in GRID.items() if of == name and at.false == USES} == set(SIZES)
+
+
+def test_the_document_has_a_row_of_every_setting() -> None:
+    page = Path(__file__).parents[2] / "docs" / "statistics.md"
+    rows = [line.split(" | ")[:2] for line in page.read_text(encoding="utf-8").splitlines()]
+    for name in (*VARIANTS, "disturbed, no matched boxes"):
+        for n in SIZES:
+            assert [f"| {name}", str(n)] in rows
+    for n in SIZES:
+        for uses in USED:
+            assert [f"| {n}", f"{100 * uses:g} %"] in rows

@@ -233,6 +233,8 @@ class Benchmark:
     """Fields of a case that name its patients or images: cases that share one are alike."""
     builder: ClassVar[str] = ""
     """What makes its sets of official files, a module with `Recipe` and `build`."""
+    word_power: ClassVar[str] = ""
+    """The module that says how many cases a word it gives readers needs, for `overread power`."""
     checked: ClassVar[tuple[str, ...]] = ()
     """Controls whose replies show whether a judge is fit."""
     made_of: ClassVar[Mapping[str, tuple[str, ...]]] = {}

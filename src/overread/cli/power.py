@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +12,6 @@ from overread.case import BadInput, Table, printable
 from overread.cli import options
 
 if TYPE_CHECKING:
-    from overread.benchmarks.grounding.category_power import Behaviour
     from overread.runs import Power
 
 
@@ -48,7 +46,7 @@ def power(
         list[str] | None, Option(help="Whose of the pilot; twice for two readers.")
     ] = None,
     category: Annotated[
-        str | None, Option(help="A word that grounding gives a reader: uses or ignores.")
+        str | None, Option(help="What a reader is said to do with the image: uses or ignores.")
     ] = None,
     uses: Annotated[
         float | None, Option(help="With --category: the share of images it uses, as 0.1.")
@@ -81,7 +79,7 @@ def power(
         pilot=pilot,
         measure=measure,
         readers=reader or (),
-        category=category,
+        word=category,
         uses=uses,
         flips=flips,
         of_readers=readers,
@@ -102,24 +100,6 @@ def _two(words: str) -> tuple[float, float]:
     return first, second
 
 
-def _category_notes(found: Power, does: Behaviour) -> Iterator[str]:
-    """What the word stands on, and what was assumed."""
-    if found.claim == "ignores image":
-        yield f"Changed images change {100 * does.changed:.3g} % of its answers."
-        return
-    parts = [f"the target mask {100 * does.target:.3g} %"]
-    for name, given in (("a box elsewhere", does.elsewhere), ("asking again", does.again)):
-        if given is not None:
-            flips = does.target * given[0] + (1 - does.target) * given[1]
-            parts.append(f"{name} {100 * flips:.3g} %")
-    yield f"Of its right answers are flipped: by {', '.join(parts)}."
-    if does.again is None:
-        yield "Nothing was asked again in the pilot, nor is it here."
-    if found.of_readers > 1:
-        yield f"The test is at 2.5 % over {found.of_readers} readers, Holm's strictest step."
-    yield "Boxed cases count that it answers right; with --rate only that share of them does."
-
-
 def _needed_table(found: Power) -> Table:
     powered = found.claim != "half-width"
     rows = []
@@ -134,11 +114,10 @@ def _needed_table(found: Power) -> Table:
             f"By {pilot.run}: {pilot.measure} of {whose}, {pilot.cases:,} cases of "
             f"{pilot.patients:,} patients."
         )
-    if (does := found.behaviour) is not None:
-        notes += _category_notes(found, does)
-    elif found.discordant is not None:
+    notes += found.notes
+    if found.discordant is not None:
         notes.append(f"Only one of the two is right in {100 * found.discordant:.3g} % of cases.")
-    elif powered:
+    elif powered and found.behaviour is None:
         notes.append("Readers that err independently; with --discordant fewer cases may do.")
     return Table(
         name="power",

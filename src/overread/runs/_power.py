@@ -5,22 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
+from overread.benchmarks import registry
 from overread.case import BadInput
 from overread.runs._kept import Kept, kept_runs
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from overread.benchmarks.grounding.category_power import Behaviour, Word
+    from overread.benchmarks.base import Benchmark
 
-Claim: TypeAlias = Literal[
-    "half-width", "apart", "not inferior", "equivalent", "uses image", "ignores image"
-]
-_WORDS: Final[dict[str, Claim]] = {"uses": "uses image", "ignores": "ignores image"}
+Claim: TypeAlias = Literal["half-width", "apart", "not inferior", "equivalent"]
 _POWERS: Final = (0.8, 0.9)
 # Cases a patient that are told of beside what was asked for.
 _EACH: Final = (1, 2, 5)
@@ -33,19 +31,19 @@ _SAY: Final = (
 _NOT_BESIDE: Final = {
     "half_width": ("rates", "margin", "both_sides", "discordant", "power"),
     "pilot": ("per_patient", "alike", "uses", "flips"),
-    "category": ("half_width", "rates", "discordant", "both_sides", "measure"),
+    "word": ("half_width", "rates", "discordant", "both_sides", "measure"),
 }
 _NEEDS: Final = {
-    "rate": (("half_width", "category"), "two readers have --rates P1,P2"),
+    "rate": (("half_width", "word"), "two readers have --rates P1,P2"),
     "half_width": (("rate", "pilot"), "about which share"),
     "both_sides": (("margin",), "within how much are two equivalent"),
-    "margin": (("rates", "pilot", "category"), "of which two readers"),
+    "margin": (("rates", "pilot", "word"), "of which two readers"),
     "discordant": (("rates", "pilot"), "of which two readers"),
-    "power": (("rates", "pilot", "category"), "to show what"),
-    "category": (("uses", "flips", "pilot"), "of a reader that does what"),
-    "uses": (("category",), "to reach which word"),
-    "flips": (("category",), "to reach which word"),
-    "of_readers": (("category",), "Holm's correction is that of a category"),
+    "power": (("rates", "pilot", "word"), "to show what"),
+    "word": (("uses", "flips", "pilot"), "of a reader that does what"),
+    "uses": (("word",), "to reach which word"),
+    "flips": (("word",), "to reach which word"),
+    "of_readers": (("word",), "Holm's correction is that of a category"),
     "alike": (("per_patient",), "how many cases does a patient have"),
     "measure": (("pilot",), "of which run"),
     "readers": (("pilot",), "of which run"),
@@ -86,17 +84,19 @@ class Power(msgspec.Struct, frozen=True, kw_only=True):
     """What was asked, what it needs, and what other powers and clusterings would.
 
     `goal` is the half-width or the margin; `discordant` the share of cases that only one of two
-    readers has right, None where they are taken to err independently. Of a category, `rates` has
-    the share of cases that count for it, and `behaviour` what the reader does with them.
+    readers has right, None where they are taken to err independently. Where a word that a reader
+    is given is claimed, `rates` has the share of cases that count for it, and `behaviour` what the
+    reader does with them.
     """
 
-    claim: Claim
+    claim: str
     rates: tuple[float, ...]
     goal: float | None
     discordant: float | None
     pilot: Pilot | None
-    behaviour: Behaviour | None = None
+    behaviour: Any = None
     of_readers: int = 1
+    notes: tuple[str, ...] = ()
     needed: Needed
     others: tuple[Needed, ...]
     sentence: str
@@ -117,15 +117,13 @@ class _Asked(msgspec.Struct, frozen=True, kw_only=True):
     pilot: str | Path | None
     measure: str | None
     readers: tuple[str, ...]
-    category: str | None
+    word: str | None
     uses: float | None
     flips: float | None
     of_readers: int | None
 
     @property
     def claim(self) -> Claim:
-        if self.category is not None:
-            return _WORDS[self.category]
         if self.half_width is not None:
             return "half-width"
         if self.margin is None:
@@ -135,10 +133,6 @@ class _Asked(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def goal(self) -> float | None:
         return self.margin if self.half_width is None else self.half_width
-
-    @property
-    def word(self) -> Word:
-        return "uses" if self.category == "uses" else "ignores"
 
 
 def power(
@@ -155,7 +149,7 @@ def power(
     pilot: str | Path | None = None,
     measure: str | None = None,
     readers: Sequence[str] = (),
-    category: str | None = None,
+    word: str | None = None,
     uses: float | None = None,
     flips: float | None = None,
     of_readers: int | None = None,
@@ -168,9 +162,9 @@ def power(
     said). A `pilot` run has what is not given: rates, how often only one reader is right, and the
     design effect of its patients.
 
-    With a `category`, "uses" or "ignores", the cases at which a grounding run gives a reader that
-    word: one that `uses` a share of the images and by chance `flips` a share of its answers, of a
-    run `of_readers`. `rate` is then the share of cases that count, boxed and answered right.
+    With a `word`, "uses" or "ignores", the cases at which a reader is said to do that with the
+    image: one that `uses` a share of the images and by chance `flips` a share of its answers, of a
+    run of so many readers (`of_readers`). `rate` is then the share of cases that count.
 
     Examples
     --------
@@ -180,8 +174,8 @@ def power(
     asked = _Asked(**(locals() | {"readers": tuple(readers)}))
     _check(asked)
     _check_together(asked)
-    if category is not None:
-        return _of_category(asked)
+    if word is not None:
+        return _of_word(asked)
     found = None if pilot is None else _piloted(asked)
     used = rates or (() if rate is None else (rate,)) or (() if found is None else found.rates)
     apart = found.discordant if discordant is None and found is not None else discordant
@@ -226,8 +220,6 @@ def _clustering(each: int, alike: float | None) -> Clustering:
 
 def _check(asked: _Asked) -> None:
     """Every number within what it can be; NaN is within nothing."""
-    if asked.category is not None and asked.category not in _WORDS:
-        raise BadInput(f'--category "{asked.category}": give uses or ignores.')
     if asked.of_readers is not None and not 1 <= asked.of_readers <= _MOST_EACH:
         raise BadInput(
             f"--readers {asked.of_readers}: give the readers of the run that see a picture, 1 to "
@@ -263,12 +255,12 @@ def _check_together(asked: _Asked) -> None:
     for one, (others, why) in _NEEDS.items():
         if one in given and given.isdisjoint(others):
             raise BadInput(f"{_option(one)} needs {' or '.join(map(_option, others))}: {why}.")
-    if given.isdisjoint(("half_width", "rates", "pilot", "category")):
+    if given.isdisjoint(("half_width", "rates", "pilot", "word")):
         raise BadInput(_SAY)
 
 
 def _option(name: str) -> str:
-    odd = {"readers": "--reader", "of_readers": "--readers"}
+    odd = {"readers": "--reader", "of_readers": "--readers", "word": "--category"}
     return odd.get(name) or f"--{name.replace('_', '-')}"
 
 
@@ -343,41 +335,46 @@ def _sentence(claim: Claim, rates: tuple[float, ...], goal: float | None, needed
     return f"{cases}: {shown} with {100 * needed.power:.4g} % power."
 
 
-# ---------------------------------------------------------------- a word of the category
+# ---------------------------------------------------------------- a word that a reader is given
 
 
-def _of_category(asked: _Asked) -> Power:
-    """The cases at which a grounding run gives a reader its word."""
-    from overread.benchmarks.grounding.category_power import MARGIN, cases_for_word, declared
-
-    margin, readers = asked.margin or MARGIN, asked.of_readers or 1
-    pilot = None
-    counted = 1.0 if asked.rate is None else asked.rate
+def _of_word(asked: _Asked) -> Power:
+    """The cases at which a run gives a reader a word, by the benchmark that gives it."""
+    giver, words = registry.word_power()
+    if asked.word not in words.WORDS:
+        known = " or ".join(words.WORDS)
+        raise BadInput(f'--category "{asked.word}": give {known}.')
+    margin, readers = asked.margin or words.MARGIN, asked.of_readers or 1
+    pilot, counted = None, 1.0
     if asked.pilot is None:
-        reader = declared(asked.uses or 0.0, asked.flips or 0.0)
+        reader = words.declared(asked.uses or 0.0, asked.flips or 0.0)
     else:
-        pilot, reader, share = _piloted_behaviour(asked)
-        counted = share if asked.rate is None else asked.rate
+        pilot, found = _piloted_word(asked, giver, words)
+        reader, counted = found.behaviour, found.counted
+    counted = counted if asked.rate is None else asked.rate
     if not counted:
         raise BadInput("--rate 0: no case counts for the category. Give a share above 0.")
 
     def cases_of(of: Clustering, power: float | None) -> Needed:
-        found = cases_for_word(
-            asked.word,
-            reader,
-            power=power or _POWERS[0],
-            effect=of.effect,
-            readers=readers,
-            margin=margin,
-        )
-        if found is None:
-            raise BadInput(_why_no_word(asked, reader, margin))
-        cases = math.ceil(found / counted - 1e-9)
+        how = {"effect": of.effect, "readers": readers, "margin": margin}
+        cases = words.cases_for_word(asked.word, reader, power=power, **how)
+        if cases is None:
+            raise BadInput(f"--category {asked.word}: {words.why_none(asked.word, reader, margin)}")
+        cases = math.ceil(cases / counted - 1e-9)
         return Needed(*of, power, cases, math.ceil(cases / of.per_patient - 1e-9))
 
     needed, others = _needed(asked, pilot, cases_of)
+    who = "the pilot's reader"
+    if asked.pilot is None:
+        does = f"uses {100 * (asked.uses or 0.0):.4g} % of the images"
+        who = f"a reader that {does} and flips {100 * (asked.flips or 0.0):.4g} % by chance"
+    each = needed.per_patient
+    of = "" if each == 1 else f" ({needed.patients:,} patients with {each:.3g} each)"
+    right = "" if counted == 1 else f", of which {100 * counted:.3g} % count"
+    claim = words.WORDS[asked.word]
+    called = f"is called `{claim}` with {100 * (needed.power or 0.0):.4g} % power"
     return Power(
-        claim=asked.claim,
+        claim=claim,
         rates=(counted,),
         goal=margin,
         discordant=None,
@@ -386,84 +383,43 @@ def _of_category(asked: _Asked) -> Power:
         of_readers=readers,
         needed=needed,
         others=others,
-        sentence=_word_sentence(asked, reader, counted, margin, needed),
+        sentence=f"{needed.cases:,} boxed cases{of}{right}: {who} {called}.",
+        notes=tuple(words.notes_on(asked.word, reader, readers=readers, margin=margin)),
     )
 
 
-def _piloted_behaviour(asked: _Asked) -> tuple[Pilot, Behaviour, float]:
-    """What one reader of a grounding run does, its patients, and the share of cases that count."""
-    from overread.benchmarks.grounding.category_power import piloted
-    from overread.benchmarks.grounding.marks import Study
-
+def _piloted_word(asked: _Asked, giver: type[Benchmark], words: Any) -> tuple[Pilot, Any]:
+    """What one reader of a run does that decides the word, and the run's patients."""
     (kept,) = kept_runs([Path(asked.pilot or "")])
-    if kept.bench.name != "grounding":
+    if kept.bench.name != giver.name:
         raise BadInput(
-            f"--pilot {kept.folder}: it is a run of {kept.bench.name}; a category has grounding. "
-            "Give one of grounding, or --uses and --flips."
+            f"--pilot {kept.folder}: it is a run of {kept.bench.name}; a category has "
+            f"{giver.name}. Give a run of that, or --uses and --flips."
         )
-    study = Study(kept.tables, kept.bench.rules, kept.bench.options)
-    name = _one_reader(asked, kept, [m.reader for m in study.marks])
-    found = piloted(asked.word, study.of(name))
+    known = [reader.name for reader in kept.tables.readers]
+    chosen = list(dict.fromkeys(asked.readers)) or known
+    if len(chosen) > 1 or chosen[0] not in known:
+        raise BadInput(
+            f"--pilot {kept.folder}: name one of its readers with --reader; there are "
+            f"{', '.join(known)}."
+        )
+    found = words.piloted(asked.word, kept.bench, kept.tables, chosen[0])
     if found is None:
         raise BadInput(
-            f"--pilot {kept.folder}: {name} has no answers to changed images of two patients that "
-            "count for the category. Give another run, or --uses and --flips."
+            f"--pilot {kept.folder}: {chosen[0]} has no answers to changed images of two patients "
+            "that count for the category. Give another run, or --uses and --flips."
         )
     pilot = Pilot(
         run=str(kept.folder),
-        measure="category",
-        readers=(name,),
+        measure=words.MEASURE,
+        readers=(chosen[0],),
         rates=(found.behaviour.changed,),
         discordant=None,
         cases=found.cases,
         patients=found.patients,
         effect=found.effect,
     )
-    return pilot, found.behaviour, found.counted
-
-
-def _one_reader(asked: _Asked, kept: Kept, known: list[str]) -> str:
-    chosen = list(dict.fromkeys(asked.readers)) or known
-    if len(chosen) == 1 and chosen[0] in known:
-        return chosen[0]
-    raise BadInput(
-        f"--pilot {kept.folder}: name one of its readers with --reader; there are "
-        f"{', '.join(known)}."
-    )
-
-
-def _why_no_word(asked: _Asked, reader: Behaviour, margin: float) -> str:
-    changed = f"{100 * reader.changed:.3g} % of its answers change when the image does"
-    if asked.word == "ignores":
-        return (
-            f"--category ignores: {changed}, which no number of cases shows to be below "
-            f"{100 * margin:g} %. Give a wider --margin, or a reader that changes less."
-        )
-    if reader.changed < margin:
-        return (
-            f"--category uses: {changed}, below the margin of {100 * margin:g} %: with enough "
-            "cases it ignores the image. Give more use, or a narrower --margin."
-        )
-    return (
-        f"--category uses: {changed}, but no number of cases shows it beside what chance and other "
-        "boxes change (IS must be 90 % or more). Give more use, or fewer flips."
-    )
-
-
-def _word_sentence(
-    asked: _Asked, reader: Behaviour, counted: float, margin: float, needed: Needed
-) -> str:
-    each = needed.per_patient
-    of = "" if each == 1 else f" ({needed.patients:,} patients with {each:.3g} each)"
-    right = "" if counted == 1 else f", of which {100 * counted:.3g} % count"
-    who = "the pilot's reader"
-    if asked.pilot is None:
-        does = f"uses {100 * (asked.uses or 0.0):.4g} % of the images"
-        who = f"a reader that {does} and flips {100 * (asked.flips or 0.0):.4g} % by chance"
-    power = f"{100 * (needed.power or 0.0):.4g} % power"
-    within = f" (margin {100 * margin:g} %)" if asked.word == "ignores" else ""
-    word = f"`{asked.claim}`{within}"
-    return f"{needed.cases:,} boxed cases{of}{right}: {who} is called {word} with {power}."
+    return pilot, found
 
 
 # ---------------------------------------------------------------- what a pilot says

@@ -15,7 +15,7 @@ from overread.benchmarks.grounding.category_power import (
     chance_of_ignoring,
     chance_of_use,
     declared,
-    piloted,
+    piloted_by,
     reachable_words,
     smallest_use,
 )
@@ -118,11 +118,11 @@ def test_a_pilots_reader_has_its_own_rates_and_patients(bench):
     cases = [bench.case(name, subject_id=f"p{i // 2}") for i, name in enumerate(names)]
     rules, options = BOOK.settings("corrected", {})
     study = Study(bench.tables(cases, {"r": answers}), rules, options)
-    found = piloted("uses", study.of("r"))
+    found = piloted_by("uses", study.of("r"))
     assert found.behaviour == Behaviour(10 / 39, (0.1, 1 / 29), None, 0.0, 0.0)
     assert (found.cases, found.patients, found.counted) == (39, 20, 39 / 40)
     assert found.effect > 1
-    whole = piloted("ignores", study.of("r"))
+    whole = piloted_by("ignores", study.of("r"))
     # The wrong one changes with every image.
     assert whole.behaviour.changed == 11 / 40
     assert whole.cases == 40

@@ -39,6 +39,7 @@ class Grounding(base.Benchmark):
     phantoms = base.Phantoms(maker="overread.phantoms.chest:write_phantoms", size=480)
     metrics = "overread.benchmarks.grounding.measures:METRICS"
     builder = "overread.benchmarks.grounding.build.probe_set"
+    word_power = "overread.benchmarks.grounding.category_power"
     importer = "overread.benchmarks.grounding.importing:import_results"
     published = "grounding"
     pictures = True

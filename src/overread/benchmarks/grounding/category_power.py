@@ -15,13 +15,16 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from overread.benchmarks.base import Tables
 from overread.benchmarks.grounding.cases import GroundingCase, boxed, truth
-from overread.benchmarks.grounding.category import LEVEL, STEADY_FROM
+from overread.benchmarks.grounding.category import IGNORES, LEVEL, STEADY_FROM, USES
 from overread.benchmarks.grounding.edition import CORRECTED, Edition, Options
-from overread.benchmarks.grounding.marks import AGAIN, Marks
+from overread.benchmarks.grounding.marks import AGAIN, Marks, Study
 from overread.stats import spread_of_mean, wilson_bounds
 
 Word: TypeAlias = Literal["uses", "ignores"]
+WORDS: Final = {"uses": USES, "ignores": IGNORES}
+MEASURE: Final = "category"
 MARGIN: Final = CORRECTED.margin
 _LEAST: Final = CORRECTED.minimum_n
 MOST: Final = 50_000
@@ -192,6 +195,46 @@ def _hidden(reader: Behaviour) -> bool:
     return not beaten or reader.irrelevant >= 1 - STEADY_FROM / 100
 
 
+def why_none(word: Word, reader: Behaviour, margin: float = MARGIN) -> str:
+    """Why no number of cases gives a reader the word, and what would."""
+    changed = f"{100 * reader.changed:.3g} % of its answers change when the image does"
+    if word == "ignores":
+        return (
+            f"{changed}, which no number of cases shows to be below {100 * margin:g} %. Give a "
+            "wider --margin, or a reader that changes less."
+        )
+    if reader.changed < margin:
+        return (
+            f"{changed}, below the margin of {100 * margin:g} %: with enough cases it ignores the "
+            "image. Give more use, or a narrower --margin."
+        )
+    return (
+        f"{changed}, but no number of cases shows it beside what chance and other boxes change (IS "
+        f"must be {STEADY_FROM} % or more). Give more use, or fewer flips."
+    )
+
+
+def notes_on(
+    word: Word, reader: Behaviour, *, readers: int = 1, margin: float = MARGIN
+) -> Iterator[str]:
+    """What a number of cases stands on."""
+    if word == "ignores":
+        changed = f"Changed images change {100 * reader.changed:.3g} % of its answers"
+        yield f"{changed}; fewer than {100 * margin:g} % are to be shown."
+        return
+    parts = [f"the target mask {100 * reader.target:.3g} %"]
+    for name, given in (("a box elsewhere", reader.elsewhere), ("asking again", reader.again)):
+        if given is not None:
+            flips = reader.target * given[0] + (1 - reader.target) * given[1]
+            parts.append(f"{name} {100 * flips:.3g} %")
+    yield f"Of its right answers are flipped: by {', '.join(parts)}."
+    if reader.again is None:
+        yield "Nothing was asked again in the pilot, nor is it here."
+    if readers > 1:
+        yield f"The test is at {100 * LEVEL:g} % over {readers} readers, Holm's strictest step."
+    yield "Boxed cases count that it answers right; with --rate only that share of them does."
+
+
 def smallest_use(
     cases: int, flips: float, *, power: float = 0.8, effect: float = 1.0
 ) -> float | None:
@@ -289,7 +332,12 @@ class Piloted(msgspec.Struct, frozen=True):
     counted: float
 
 
-def piloted(word: Word, m: Marks) -> Piloted | None:
+def piloted(word: Word, bench: Any, tables: Tables, reader: str) -> Piloted | None:
+    """What a run of this benchmark says of one of its readers; None without two patients."""
+    return piloted_by(word, Study(tables, bench.rules, bench.options).of(reader))
+
+
+def piloted_by(word: Word, m: Marks) -> Piloted | None:
     """A reader's rates in a run, of the cases that the word stands on; None without two patients.
 
     For `uses`: the boxed cases that it answers Yes, rightly, and answered under both masks. For

@@ -159,8 +159,8 @@ class Options(rules.AskedOptions, frozen=True, kw_only=True):
         conditions = +original |                | What is shown: the paper's four, and in
             `corrected` a matched box where the set has one; `+blur` adds, `-matched` takes away,
             a plain list is exactly that, `all` is everything.
-        draws                  |                | Matched boxes tried of each case; 1 where
-            `matched` is asked without being named.
+        draws                  |                | Matched boxes tried of each case; 3 where
+            `matched` is named.
         root                   | files          | Where pictures stand, if not beside the list.
         ratings                | measured files | Sheets on which people rated the boxes.
     """
