@@ -9,7 +9,17 @@ import argparse
 import json
 import sys
 
-from bench import clips, coverage, heartbeat, measuring, medcmr, million, report, throughput
+from bench import (
+    category,
+    clips,
+    coverage,
+    heartbeat,
+    measuring,
+    medcmr,
+    million,
+    report,
+    throughput,
+)
 
 BENCHES = {
     "throughput": throughput.against_bare_aiohttp,
@@ -21,6 +31,7 @@ BENCHES = {
     "measuring": measuring.full_size,
     "report": report.of_all_sizes,
     "coverage": coverage.of_every_measure,
+    "category": category.of_every_setting,
 }
 
 

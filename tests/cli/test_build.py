@@ -42,6 +42,21 @@ def test_json_for_a_machine(overread: Overread, own: Path) -> None:
     assert "declares no policy" in done.err
 
 
+def test_it_says_unasked_what_the_cases_can_show_as_plan_does(
+    overread: Overread, own: Path
+) -> None:
+    built = overread(*BUILD, "--folder", own, "--out", "set", "--policy", "open")
+    reader = ("--reader", "control:looks")
+    planned = overread("plan", "grounding", "--cases", "set", *reader)
+    (said,) = (line for line in built.out.splitlines() if "give a share of 50 %" in line)
+    assert said in planned.out
+    assert "with 80 % power" in said
+    assert "No reader gets a category: " in said
+    asked = overread("plan", "grounding", "--cases", "set", *reader, "--json")
+    machine = overread(*BUILD, "--folder", own, "--out", "again", "--policy", "open", "--json")
+    assert json.loads(machine.out)["reach"] == json.loads(asked.out)[0]["reach"]
+
+
 def test_a_long_list_of_exclusions_is_cut_on_the_screen_only(
     overread: Overread, own: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -64,6 +64,8 @@ def test_the_terminal_has_a_sentence_and_a_table(overread: Overread) -> None:
         ("--rates 0.85,0.80 --power 0.9", "apart", 1215),
         ("--rates 0.85,0.85 --margin 0.05 --discordant 0.1", "not inferior", 314),
         ("--rates 0.85,0.85 --margin 0.05 --discordant 0.1 --both-sides", "equivalent", 421),
+        ("--category ignores --uses 0", "ignores image", 149),
+        ("--category ignores --flips 0.002", "ignores image", 456),
     ],
 )
 def test_what_a_claim_needs(overread: Overread, words: str, claim: str, cases: int) -> None:
@@ -71,7 +73,8 @@ def test_what_a_claim_needs(overread: Overread, words: str, claim: str, cases: i
     assert (answer["claim"], answer["needed"]["cases"]) == (claim, cases)
     assert answer["needed"]["patients"] == cases
     assert answer["needed"] in answer["others"]
-    assert answer["sentence"].startswith(f"{cases:,} cases: ")
+    boxed = "boxed " * words.startswith("--category")
+    assert answer["sentence"].startswith(f"{cases:,} {boxed}cases: ")
 
 
 def test_more_power_and_more_cases_a_patient_need_more(overread: Overread) -> None:
@@ -115,6 +118,18 @@ def test_more_power_and_more_cases_a_patient_need_more(overread: Overread) -> No
         ("--rates 0.9,0.8 --reader x", "--reader needs --pilot"),
         ("--rates 0.9,0.8 --measure x", "--measure needs --pilot"),
         ("--pilot nowhere --half-width 0.05", "nowhere: not a run folder"),
+        ("--category uses", "--category needs --uses or --flips or --pilot"),
+        ("--category looks --uses 0.1", '--category "looks": give uses or ignores'),
+        ("--uses 0.1 --rates 0.8,0.7", "--uses needs --category"),
+        ("--category uses --uses 2", "--uses 2: give a share from 0 to 1"),
+        ("--category uses --uses 0.1 --readers 0", "--readers 0: give the readers of the run"),
+        ("--category uses --uses 0.1 --rate 0", "--rate 0: no case counts"),
+        ("--category uses --uses 0.1 --rates 0.8,0.7", "--rates does not go with --category"),
+        ("--category uses --uses 0.01", "below the margin of 2 %"),
+        ("--category uses --uses 0.3 --flips 0.1", "IS must be 90 % or more"),
+        ("--category ignores --flips 0.02", "no number of cases shows to be below 2 %"),
+        ("--category uses --pilot RUN", "name one of its readers with --reader"),
+        ("--category uses --pilot RUN --uses 0.1", "--uses does not go with --pilot"),
         ("--pilot RUN", "name two of its readers with --reader; there are control:looks, "),
         ("--pilot RUN --half-width 0.05", "name one of its readers with --reader"),
         ("--pilot RUN --half-width 0.05 --reader nobody", '--reader "nobody" is not in the run'),
@@ -167,6 +182,38 @@ def test_two_readers_of_a_pilot_have_their_rates_and_discordance(
     )
     shown = overread("power", "--pilot", pilot, "--reader", two[0], "--reader", two[1])
     assert f"accuracy of {two[0]} and {two[1]}, 48 cases of " in shown.out
+
+
+def test_a_category_has_boxed_cases_holm_and_the_share_that_counts(overread: Overread) -> None:
+    words = ("--category", "uses", "--uses", "0.1", "--flips", "0.02")
+    alone, five = found(overread, *words), found(overread, *words, "--readers", "5")
+    assert (alone["claim"], alone["needed"]["cases"]) == ("uses image", 136)
+    assert five["needed"]["cases"] > 136
+    some = found(overread, *words, "--rate", "0.8", "--per-patient", "2", "--alike", "1")
+    assert some["needed"]["effect"] == 2
+    assert some["needed"]["cases"] == pytest.approx(2 * 136 / 0.8, abs=1)
+    assert some["needed"]["patients"] == some["needed"]["cases"] / 2
+    shown = overread("power", *words, "--readers", "5").out
+    assert "boxed cases: a reader that uses 10 % of the images and flips 2 % by chance" in shown
+    assert "Holm's strictest step" in shown
+
+
+def test_a_category_by_a_pilot_has_its_reader_s_own_behaviour(
+    overread: Overread, pilot: Path
+) -> None:
+    before = tree(pilot)
+    whose = ("--pilot", pilot, "--reader", "control:looks")
+    answer = found(overread, "--category", "uses", *whose)
+    (kept,) = kept_runs([pilot])
+    (cgr,) = (
+        one
+        for one in kept.measures.measures
+        if (one.reader, one.measure, one.by) == ("control:looks", "cgr", {})
+    )
+    assert answer["behaviour"]["target"] == pytest.approx(cgr.value)
+    assert answer["pilot"]["cases"] <= cgr.n
+    assert answer["needed"]["cases"] == pytest.approx(100 / answer["rates"][0], abs=1)
+    assert tree(pilot) == before, "something was written"
 
 
 def test_rates_that_are_given_go_before_those_of_a_pilot(pilot: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from overread.runs import open_cases, plan
-from overread.runs._planning import Reach
+from overread.runs._reach import Reach
 from overread.stats import half_width
 from support.commands import Overread, write_manifest
 from support.served import served
@@ -36,11 +36,11 @@ def test_before_and_after_a_run(overread: Overread) -> None:
         overread("run", "grounding", *CASES, *reader, "--out", "run")
         assert server.stats()["requests"] == before["calls"]
         (after,) = forecast(overread, *reader)
-    assert (before["trials"], before["answered"]) == (54, 0)
-    assert before["undigested"] == before["calls"] == 48
+    assert (before["trials"], before["answered"]) == (63, 0)
+    assert before["undigested"] == before["calls"] == 57
     assert before["cost"] == pytest.approx((before["tokens_in"] + 2 * before["tokens_out"]) / 1e6)
     # Two trials that are one call are both answered by it.
-    assert (after["trials"], after["answered"], after["calls"]) == (54, 54, 0)
+    assert (after["trials"], after["answered"], after["calls"]) == (63, 63, 0)
     assert (after["undigested"], after["pictures"], after["tokens_in"], after["cost"]) == (
         0,
         0,

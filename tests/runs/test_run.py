@@ -241,7 +241,7 @@ def test_a_text_only_reader_costs_one_call_a_question(overread: Overread) -> Non
         stats = server.stats()
     answers = pl.read_parquet("run/answers.parquet")
     findings = pl.read_parquet("run/cases.parquet")["finding"].n_unique()
-    assert answers.height == 54
+    assert answers.height == 63
     assert stats["requests"] == findings
     assert stats["pictures"] == {"0": findings}
 

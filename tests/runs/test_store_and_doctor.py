@@ -30,10 +30,10 @@ def doctor(overread: Overread, *words: object) -> tuple[int, dict[str, dict]]:
 def test_list_and_forget(overread: Overread) -> None:
     overread(*RUN, "--out", "run")
     (kept,) = json.loads(overread("store", "list", "--json").out)
-    assert (kept["benchmark"], kept["policy"], kept["replies"]) == ("grounding", "open", 48)
+    assert (kept["benchmark"], kept["policy"], kept["replies"]) == ("grounding", "open", 57)
     assert kept["dataset"] in overread("store", "list").out
     forgotten = overread("store", "forget", "phantom-chest", "--json")
-    assert json.loads(forgotten.out) == {"datasets": [kept["dataset"]], "removed": 48}
+    assert json.loads(forgotten.out) == {"datasets": [kept["dataset"]], "removed": 57}
     assert json.loads(overread("store", "list", "--json").out) == []
     assert overread("measure", "run").code == 0  # a run folder stands by itself
 

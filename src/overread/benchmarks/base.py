@@ -8,7 +8,7 @@ benchmark overrides what is its own.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar
@@ -233,6 +233,8 @@ class Benchmark:
     """Fields of a case that name its patients or images: cases that share one are alike."""
     builder: ClassVar[str] = ""
     """What makes its sets of official files, a module with `Recipe` and `build`."""
+    word_power: ClassVar[str] = ""
+    """The module that says how many cases a word it gives readers needs, for `overread power`."""
     checked: ClassVar[tuple[str, ...]] = ()
     """Controls whose replies show whether a judge is fit."""
     made_of: ClassVar[Mapping[str, tuple[str, ...]]] = {}
@@ -427,6 +429,15 @@ class Benchmark:
     def remarks(self) -> Sequence[str]:
         """Further lines that a user should see before anybody is asked."""
         return self.loaded.remarks
+
+    def can_show(
+        self, cases: Sequence[Any], effect: Callable[[Sequence[Any]], float]
+    ) -> Iterator[str]:
+        """Sentences on what these cases can show beside shares and differences of readers.
+
+        `effect` is the design effect of some of them.
+        """
+        return iter(())
 
     def look_ahead(self, readers: Sequence[str]) -> None:
         """Refuse readers and files that measuring will name, before anybody is asked."""

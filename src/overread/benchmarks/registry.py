@@ -95,6 +95,12 @@ def builder(name: str) -> Any:
     return import_module(place)
 
 
+def word_power() -> tuple[type[Benchmark], Any]:
+    """The benchmark that gives readers a word, and its module that says how many cases it needs."""
+    giver = next(one for one in classes() if one.word_power)
+    return giver, import_module(giver.word_power)
+
+
 def questions(names: Iterable[str]) -> dict[str, str]:
     """What a page asks of a reader: of our own benchmarks, and of these.
 

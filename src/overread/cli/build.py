@@ -5,14 +5,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
 from typer import Option
 
+from overread import runs
 from overread.case import BadInput
 from overread.cli import options
 from overread.cli.show import print_table
+
+if TYPE_CHECKING:
+    from overread.runs._reach import Reach
 
 # As many lines of what was left out as a screen takes; the file has all.
 _SHOWN: Final = 30
@@ -87,7 +91,16 @@ def build(
     drawn = {name: given[name] for name in makes.Recipe.__struct_fields__ if name in given}
     recipe = makes.Recipe(**drawn, columns=columns)
     made = makes.build(recipe, out, images=not no_images, matched=matched, watch=_watch)
-    return _show(made, json=json)
+    return _show(made, _reach(benchmark, made), json=json)
+
+
+def _reach(benchmark: str, made: Any) -> Reach | None:
+    """What the built cases can show; why nobody can be asked about them, as a warning."""
+    try:
+        return runs.reach(benchmark, made.folder, made.edition)
+    except BadInput as error:
+        options.tell(str(error))
+        return None
 
 
 def _watch(paths: Iterable[str], total: int) -> Iterator[str]:
@@ -102,12 +115,14 @@ def _watch(paths: Iterable[str], total: int) -> Iterator[str]:
         yield from progress.track(paths, total=total, description="images")
 
 
-def _show(made: Any, *, json: bool) -> int:
+def _show(made: Any, reach: Reach | None, *, json: bool) -> int:
     for warning in made.warnings:
         options.tell(warning)
     if json:
-        return options.print_json(made)
+        return options.print_json(msgspec.structs.asdict(made) | {"reach": reach})
     composition, exclusions = made.tables
+    if reach is not None:
+        composition = msgspec.structs.replace(composition, notes=(*composition.notes, str(reach)))
     print_table(composition)
     print()
     more = len(exclusions.rows) - _SHOWN

@@ -45,12 +45,24 @@ def power(
     reader: Annotated[
         list[str] | None, Option(help="Whose of the pilot; twice for two readers.")
     ] = None,
+    category: Annotated[
+        str | None, Option(help="What a reader is said to do with the image: uses or ignores.")
+    ] = None,
+    uses: Annotated[
+        float | None, Option(help="With --category: the share of images it uses, as 0.1.")
+    ] = None,
+    flips: Annotated[
+        float | None, Option(help="With --category: answers changed by chance, as 0.02 (0).")
+    ] = None,
+    readers: Annotated[
+        int | None, Option(help="With --category: readers of the run, for Holm's q (1).")
+    ] = None,
     json: options.Json = False,
 ) -> int:
     """How many cases, and patients, are needed to show what you want to show.
 
-    For an interval of a width (--rate --half-width), to tell two readers apart (--rates), or to
-    show that one is no worse (--margin) or equivalent (--both-sides).
+    For an interval of a width (--rate --half-width), to tell two readers apart (--rates), to show
+    that one is no worse (--margin) or equivalent (--both-sides), or to reach a --category.
 
     Example: overread power --rates 0.85,0.80 --discordant 0.15 --per-patient 2
     """
@@ -67,6 +79,10 @@ def power(
         pilot=pilot,
         measure=measure,
         readers=reader or (),
+        word=category,
+        uses=uses,
+        flips=flips,
+        of_readers=readers,
     )
     if not json:
         print(printable(found.sentence))
@@ -98,9 +114,10 @@ def _needed_table(found: Power) -> Table:
             f"By {pilot.run}: {pilot.measure} of {whose}, {pilot.cases:,} cases of "
             f"{pilot.patients:,} patients."
         )
+    notes += found.notes
     if found.discordant is not None:
         notes.append(f"Only one of the two is right in {100 * found.discordant:.3g} % of cases.")
-    elif powered:
+    elif powered and found.behaviour is None:
         notes.append("Readers that err independently; with --discordant fewer cases may do.")
     return Table(
         name="power",

@@ -9,8 +9,8 @@ __all__ = [
     "Checked", "Forecast", "Power", "Run", "Transfer", "Unfinished", "compare", "default_store",
     "demo", "error_sample", "examine", "gate", "import_results", "judge", "judge_sample", "load",
     "measure", "open_cases", "open_in_browser", "person_agreement", "phantom_cases", "plan",
-    "plan_study", "power", "published_figures", "published_list", "rank_sample", "report", "run",
-    "run_async", "run_study", "selfcheck", "serve", "sight", "sight_of_clips", "transfer",
+    "plan_study", "power", "published_figures", "published_list", "rank_sample", "reach", "report",
+    "run", "run_async", "run_study", "selfcheck", "serve", "sight", "sight_of_clips", "transfer",
     "transfer_figure",
 ]  # fmt: skip
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from overread.runs._planning import Forecast, plan
     from overread.runs._power import Power, power
     from overread.runs._published import published_figures, published_list
+    from overread.runs._reach import reach
     from overread.runs._reporting import gate, report
     from overread.runs._running import Unfinished, run
     from overread.runs._serving import open_in_browser, serve
@@ -48,6 +49,7 @@ _HOMES = {
     "_planning": "Forecast plan",
     "_power": "Power power",
     "_published": "published_figures published_list",
+    "_reach": "reach",
     "_reporting": "gate report",
     "_running": "Unfinished run",
     "_serving": "open_in_browser serve",

@@ -18,39 +18,13 @@ from overread.runs import _opening
 from overread.runs._asking import trials_of
 from overread.runs._environment import default_store
 from overread.runs._opening import Seat, Tell
+from overread.runs._reach import Reach, reach_of
 
 _CHARACTERS_A_TOKEN = 4
 _CHUNK = 512
 _TOKENS_A_PICTURE = 256  # a 224-px picture costs most models between 85 and 400
 # What tells two calls apart: the key of the reply, or what makes it where no picture was read yet.
 _Key: TypeAlias = bytes | tuple[Request, int, str]
-
-
-class Reach(msgspec.Struct, frozen=True, kw_only=True):
-    """What so many cases can show: half-widths of 95 % intervals of a share of 0.5 and of 0.9, and
-    the smallest difference of two readers they show with 80 % power (`stats.smallest_difference`).
-
-    `patients` (images where a set names none, None without either) have cases that correlate by
-    one half: `effect` is their design effect.
-    """
-
-    cases: int
-    patients: int | None
-    effect: float
-    half_width_at_50: float
-    half_width_at_90: float
-    smallest_difference: float | None
-
-    def __str__(self) -> str:
-        of = "" if self.patients is None else f" of {self.patients:,} patients"
-        halves = [f"{100 * half:.1f}" for half in (self.half_width_at_50, self.half_width_at_90)]
-        apart = self.smallest_difference
-        shown = "no difference of two readers" if apart is None else f"{100 * apart:.1f} points"
-        alike = ", a patient's cases correlating by 0.5" * (self.effect > 1)
-        return (
-            f"{self.cases:,} cases{of} give a share of 50 % ± {halves[0]} points and one of 90 % "
-            f"± {halves[1]}; between two readers they show {shown} with 80 % power{alike}."
-        )
 
 
 class Forecast(msgspec.Struct, frozen=True, kw_only=True):
@@ -115,49 +89,12 @@ def plan(
         opened = [seat.reader for seat in seats]
         if requests is not None:
             write_requests(requests, bench, chosen, opened, kept)
-        reach = _reach(bench, chosen)
+        reach = reach_of(bench, chosen)
         found = [
             msgspec.structs.replace(_forecast(bench, chosen, seat, kept, fresh), reach=reach)
             for seat in seats
         ]
         return found + [_judge_forecast(bench, chosen, opened, judge) for judge in panel]
-
-
-def _reach(bench: Benchmark, chosen: frozenset[str] | None) -> Reach | None:
-    """What the chosen cases can show, those of one patient counted together."""
-    import numpy as np
-    import polars as pl
-
-    from overread.measuring.arrays import linked_clusters
-    from overread.stats import USUAL, half_width, smallest_difference
-
-    cases = [case for case in bench.cases() if chosen is None or case.case_id in chosen]
-    if not cases:
-        return None
-    ties = [
-        (place, f"{field}:{name}")
-        for field in bench.owner_fields
-        for place, case in enumerate(cases)
-        for name in _names(getattr(case, field))
-    ]
-    owners = pl.DataFrame(ties, schema={"place": pl.Int64, "owner": pl.String}, orient="row")
-    sizes = np.bincount(linked_clusters(owners, len(cases)))
-    effect = 1 + USUAL * (float(sizes @ sizes) / len(cases) - 1)
-    half, most = (half_width(rate, len(cases), effect=effect) for rate in (0.5, 0.9))
-    return Reach(
-        cases=len(cases),
-        patients=sizes.size if ties else None,
-        effect=effect,
-        half_width_at_50=half,
-        half_width_at_90=most,
-        smallest_difference=smallest_difference(len(cases), effect=effect),
-    )
-
-
-def _names(value: str | Sequence[str] | None) -> Sequence[str]:
-    """One name or several, none that is empty."""
-    several = (value,) if isinstance(value, str) else value or ()
-    return [name for name in several if name]
 
 
 def _forecast(

@@ -5,15 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
+from overread.benchmarks import registry
 from overread.case import BadInput
 from overread.runs._kept import Kept, kept_runs
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from overread.benchmarks.base import Benchmark
 
 Claim: TypeAlias = Literal["half-width", "apart", "not inferior", "equivalent"]
 _POWERS: Final = (0.8, 0.9)
@@ -22,20 +25,25 @@ _EACH: Final = (1, 2, 5)
 _MOST_EACH: Final = 10_000
 _SAY: Final = (
     "say what is to be shown: --rate P --half-width H, or --rates P1,P2, with --margin X for "
-    "non-inferiority; or name a --pilot run."
+    "non-inferiority, or --category uses --uses U; or name a --pilot run."
 )
 # What says nothing beside an option; and what one says nothing without.
 _NOT_BESIDE: Final = {
     "half_width": ("rates", "margin", "both_sides", "discordant", "power"),
-    "pilot": ("per_patient", "alike"),
+    "pilot": ("per_patient", "alike", "uses", "flips"),
+    "word": ("half_width", "rates", "discordant", "both_sides", "measure"),
 }
 _NEEDS: Final = {
-    "rate": (("half_width",), "two readers have --rates P1,P2"),
+    "rate": (("half_width", "word"), "two readers have --rates P1,P2"),
     "half_width": (("rate", "pilot"), "about which share"),
     "both_sides": (("margin",), "within how much are two equivalent"),
-    "margin": (("rates", "pilot"), "of which two readers"),
+    "margin": (("rates", "pilot", "word"), "of which two readers"),
     "discordant": (("rates", "pilot"), "of which two readers"),
-    "power": (("rates", "pilot"), "to show what"),
+    "power": (("rates", "pilot", "word"), "to show what"),
+    "word": (("uses", "flips", "pilot"), "of a reader that does what"),
+    "uses": (("word",), "to reach which word"),
+    "flips": (("word",), "to reach which word"),
+    "of_readers": (("word",), "Holm's correction is that of a category"),
     "alike": (("per_patient",), "how many cases does a patient have"),
     "measure": (("pilot",), "of which run"),
     "readers": (("pilot",), "of which run"),
@@ -76,14 +84,19 @@ class Power(msgspec.Struct, frozen=True, kw_only=True):
     """What was asked, what it needs, and what other powers and clusterings would.
 
     `goal` is the half-width or the margin; `discordant` the share of cases that only one of two
-    readers has right, None where they are taken to err independently.
+    readers has right, None where they are taken to err independently. Where a word that a reader
+    is given is claimed, `rates` has the share of cases that count for it, and `behaviour` what the
+    reader does with them.
     """
 
-    claim: Claim
+    claim: str
     rates: tuple[float, ...]
     goal: float | None
     discordant: float | None
     pilot: Pilot | None
+    behaviour: Any = None
+    of_readers: int = 1
+    notes: tuple[str, ...] = ()
     needed: Needed
     others: tuple[Needed, ...]
     sentence: str
@@ -104,6 +117,10 @@ class _Asked(msgspec.Struct, frozen=True, kw_only=True):
     pilot: str | Path | None
     measure: str | None
     readers: tuple[str, ...]
+    word: str | None
+    uses: float | None
+    flips: float | None
+    of_readers: int | None
 
     @property
     def claim(self) -> Claim:
@@ -132,6 +149,10 @@ def power(
     pilot: str | Path | None = None,
     measure: str | None = None,
     readers: Sequence[str] = (),
+    word: str | None = None,
+    uses: float | None = None,
+    flips: float | None = None,
+    of_readers: int | None = None,
 ) -> Power:
     """The cases, and patients, that a claim needs.
 
@@ -141,6 +162,10 @@ def power(
     said). A `pilot` run has what is not given: rates, how often only one reader is right, and the
     design effect of its patients.
 
+    With a `word`, "uses" or "ignores", the cases at which a reader is said to do that with the
+    image: one that `uses` a share of the images and by chance `flips` a share of its answers, of a
+    run of so many readers (`of_readers`). `rate` is then the share of cases that count.
+
     Examples
     --------
     >>> power(rate=0.8, half_width=0.05, per_patient=2, alike=1.0).sentence
@@ -149,19 +174,13 @@ def power(
     asked = _Asked(**(locals() | {"readers": tuple(readers)}))
     _check(asked)
     _check_together(asked)
+    if word is not None:
+        return _of_word(asked)
     found = None if pilot is None else _piloted(asked)
     used = rates or (() if rate is None else (rate,)) or (() if found is None else found.rates)
     apart = found.discordant if discordant is None and found is not None else discordant
     cases_of = _cases_of(asked.claim, used, asked.goal, apart)
-    wished = None if asked.claim == "half-width" else power or _POWERS[0]
-    powers = (None,) if wished is None else tuple(sorted({*_POWERS, wished}))
-    if found is None:
-        own = _clustering(per_patient or 1, alike)
-        several = {own, *(_clustering(each, alike) for each in _EACH)}
-    else:
-        own = Clustering(found.cases / found.patients, found.effect)
-        several = {own, Clustering()}
-    needed = cases_of(own, wished)
+    needed, others = _needed(asked, found, cases_of)
     return Power(
         claim=asked.claim,
         rates=used,
@@ -169,9 +188,25 @@ def power(
         discordant=apart,
         pilot=found,
         needed=needed,
-        others=tuple(cases_of(one, at) for one in sorted(several) for at in powers),
+        others=others,
         sentence=_sentence(asked.claim, used, asked.goal, needed),
     )
+
+
+def _needed(
+    asked: _Asked, found: Pilot | None, cases_of: Callable[[Clustering, float | None], Needed]
+) -> tuple[Needed, tuple[Needed, ...]]:
+    """What was asked for, and what other powers and patients would need."""
+    wished = None if asked.claim == "half-width" else asked.power or _POWERS[0]
+    powers = (None,) if wished is None else tuple(sorted({*_POWERS, wished}))
+    if found is None:
+        own = _clustering(asked.per_patient or 1, asked.alike)
+        several = {own, *(_clustering(each, asked.alike) for each in _EACH)}
+    else:
+        own = Clustering(found.cases / found.patients, found.effect)
+        several = {own, Clustering()}
+    others = tuple(cases_of(one, at) for one in sorted(several) for at in powers)
+    return cases_of(own, wished), others
 
 
 def _clustering(each: int, alike: float | None) -> Clustering:
@@ -185,7 +220,13 @@ def _clustering(each: int, alike: float | None) -> Clustering:
 
 def _check(asked: _Asked) -> None:
     """Every number within what it can be; NaN is within nothing."""
+    if asked.of_readers is not None and not 1 <= asked.of_readers <= _MOST_EACH:
+        raise BadInput(
+            f"--readers {asked.of_readers}: give the readers of the run that see a picture, 1 to "
+            f"{_MOST_EACH:,}."
+        )
     shares = [("--rate", asked.rate), ("--discordant", asked.discordant), ("--alike", asked.alike)]
+    shares += [("--uses", asked.uses), ("--flips", asked.flips)]
     for option, value in (*shares, *(("--rates", one) for one in asked.rates or ())):
         if value is not None and not 0 <= value <= 1:
             raise BadInput(f"{option} {value:g}: give a share from 0 to 1, as 0.8.")
@@ -214,12 +255,13 @@ def _check_together(asked: _Asked) -> None:
     for one, (others, why) in _NEEDS.items():
         if one in given and given.isdisjoint(others):
             raise BadInput(f"{_option(one)} needs {' or '.join(map(_option, others))}: {why}.")
-    if given.isdisjoint(("half_width", "rates", "pilot")):
+    if given.isdisjoint(("half_width", "rates", "pilot", "word")):
         raise BadInput(_SAY)
 
 
 def _option(name: str) -> str:
-    return "--reader" if name == "readers" else f"--{name.replace('_', '-')}"
+    odd = {"readers": "--reader", "of_readers": "--readers", "word": "--category"}
+    return odd.get(name) or f"--{name.replace('_', '-')}"
 
 
 # ---------------------------------------------------------------- what it needs
@@ -291,6 +333,93 @@ def _sentence(claim: Claim, rates: tuple[float, ...], goal: float | None, needed
         "equivalent": f"readers of {first} and {second} are shown to be within {points}",
     }[claim]
     return f"{cases}: {shown} with {100 * needed.power:.4g} % power."
+
+
+# ---------------------------------------------------------------- a word that a reader is given
+
+
+def _of_word(asked: _Asked) -> Power:
+    """The cases at which a run gives a reader a word, by the benchmark that gives it."""
+    giver, words = registry.word_power()
+    if asked.word not in words.WORDS:
+        known = " or ".join(words.WORDS)
+        raise BadInput(f'--category "{asked.word}": give {known}.')
+    margin, readers = asked.margin or words.MARGIN, asked.of_readers or 1
+    pilot, counted = None, 1.0
+    if asked.pilot is None:
+        reader = words.declared(asked.uses or 0.0, asked.flips or 0.0)
+    else:
+        pilot, found = _piloted_word(asked, giver, words)
+        reader, counted = found.behaviour, found.counted
+    counted = counted if asked.rate is None else asked.rate
+    if not counted:
+        raise BadInput("--rate 0: no case counts for the category. Give a share above 0.")
+
+    def cases_of(of: Clustering, power: float | None) -> Needed:
+        how = {"effect": of.effect, "readers": readers, "margin": margin}
+        cases = words.cases_for_word(asked.word, reader, power=power, **how)
+        if cases is None:
+            raise BadInput(f"--category {asked.word}: {words.why_none(asked.word, reader, margin)}")
+        cases = math.ceil(cases / counted - 1e-9)
+        return Needed(*of, power, cases, math.ceil(cases / of.per_patient - 1e-9))
+
+    needed, others = _needed(asked, pilot, cases_of)
+    who = "the pilot's reader"
+    if asked.pilot is None:
+        does = f"uses {100 * (asked.uses or 0.0):.4g} % of the images"
+        who = f"a reader that {does} and flips {100 * (asked.flips or 0.0):.4g} % by chance"
+    each = needed.per_patient
+    of = "" if each == 1 else f" ({needed.patients:,} patients with {each:.3g} each)"
+    right = "" if counted == 1 else f", of which {100 * counted:.3g} % count"
+    claim = words.WORDS[asked.word]
+    called = f"is called `{claim}` with {100 * (needed.power or 0.0):.4g} % power"
+    return Power(
+        claim=claim,
+        rates=(counted,),
+        goal=margin,
+        discordant=None,
+        pilot=pilot,
+        behaviour=reader,
+        of_readers=readers,
+        needed=needed,
+        others=others,
+        sentence=f"{needed.cases:,} boxed cases{of}{right}: {who} {called}.",
+        notes=tuple(words.notes_on(asked.word, reader, readers=readers, margin=margin)),
+    )
+
+
+def _piloted_word(asked: _Asked, giver: type[Benchmark], words: Any) -> tuple[Pilot, Any]:
+    """What one reader of a run does that decides the word, and the run's patients."""
+    (kept,) = kept_runs([Path(asked.pilot or "")])
+    if kept.bench.name != giver.name:
+        raise BadInput(
+            f"--pilot {kept.folder}: it is a run of {kept.bench.name}; a category has "
+            f"{giver.name}. Give a run of that, or --uses and --flips."
+        )
+    known = [reader.name for reader in kept.tables.readers]
+    chosen = list(dict.fromkeys(asked.readers)) or known
+    if len(chosen) > 1 or chosen[0] not in known:
+        raise BadInput(
+            f"--pilot {kept.folder}: name one of its readers with --reader; there are "
+            f"{', '.join(known)}."
+        )
+    found = words.piloted(asked.word, kept.bench, kept.tables, chosen[0])
+    if found is None:
+        raise BadInput(
+            f"--pilot {kept.folder}: {chosen[0]} has no answers to changed images of two patients "
+            "that count for the category. Give another run, or --uses and --flips."
+        )
+    pilot = Pilot(
+        run=str(kept.folder),
+        measure=words.MEASURE,
+        readers=(chosen[0],),
+        rates=(found.behaviour.changed,),
+        discordant=None,
+        cases=found.cases,
+        patients=found.patients,
+        effect=found.effect,
+    )
+    return pilot, found
 
 
 # ---------------------------------------------------------------- what a pilot says

@@ -34,15 +34,16 @@ def auroc(scores: ArrayLike, labels: ArrayLike, clusters: ArrayLike | None = Non
     The interval is Newcombe's score interval: every A that the estimate Â is not too far from by
     the variance that A itself would have were scores exponential::
 
-        (Â - A)² <= t² f v(A),   v(A) = A(1-A) (1 + N (1-A)/(2-A) + N A/(1+A)) / mn,  N = (m+n)/2 - 1
+        (Â - A)² <= t² f v(A)
+        v(A) = A(1-A) (1 + N (1-A)/(2-A) + N A/(1+A)) / mn,   N = (m+n)/2 - 1
 
     f is how much larger DeLong's variance is than v(Â), at least 1/2. With e clusters that make it
     up, e = (Σ r_c²)²/Σ r_c⁴ of r_c = a_c/m + b_c/n and no more than hold the rarer class, it is
     drawn towards the design effect of patients whose cases correlate by 1/2, as that of a mean is
     (`spread_of_mean`); t has Satterthwaite's degrees of freedom of what is estimated. Neither
     bound lies beyond that of a perfect reader of such cases, and no interval has zero width. Where
-    one class comes from one patient alone nothing is estimated, and its cases count as wholly alike: m²/Σ m_c² and
-    n²/Σ n_c² in place of m and n.
+    one class comes from one patient alone nothing is estimated, and its cases count as wholly
+    alike: m²/Σ m_c² and n²/Σ n_c² in place of m and n.
 
     Parameters
     ----------

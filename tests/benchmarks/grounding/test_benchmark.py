@@ -112,6 +112,21 @@ def test_the_signature_says_what_the_numbers_stand_on(manifest):
     assert benchmark.signature(partial).endswith("|partial")
 
 
+@pytest.mark.parametrize("boxes", ["", "10 10 50 60"])
+def test_the_signature_has_a_matched_box_where_one_was_asked(manifest, boxes):
+    path = manifest({}, {}, {}, {})
+    head, first, *rest = path.read_text("utf-8").splitlines()
+    lines = [f"{head},matched_boxes", f"{first},{boxes}", *(f"{row}," for row in rest)]
+    path.write_text("\n".join(lines), "utf-8")
+    benchmark = Grounding.open(path)
+    tables = tables_of(benchmark, answered(benchmark, REPLIES))
+    signature = benchmark.signature(tables)
+    assert ("irrelevant_mask,matched|" in signature) == bool(boxes)
+    assert ("|draws:1" in signature) == bool(boxes)
+    said = " ".join(benchmark.limitations(benchmark.measure(tables)))
+    assert ("no box elsewhere in the body was tried" in said) == (not boxes)
+
+
 def test_a_run_can_be_measured_when_the_manifest_is_gone(manifest):
     path = manifest({}, {}, {}, {})
     benchmark = class_of("grounding").open(path)

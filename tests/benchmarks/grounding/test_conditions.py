@@ -79,20 +79,52 @@ def test_a_leading_plus_adds_to_the_papers_four():
     assert read_conditions("+original") == PAPER
 
 
+def test_a_leading_minus_takes_away_from_what_is_asked_anyway():
+    asked = (*PAPER, "matched")
+    assert read_conditions("+original", asked) == asked
+    assert read_conditions("-matched", asked) == PAPER
+    assert read_conditions("+blur, - matched", asked) == (*PAPER, "blur")
+    assert read_conditions("-swap", asked) == tuple(word for word in asked if word != "swap")
+
+
+@pytest.mark.parametrize(
+    ("edition", "chosen", "conditions", "where_there", "draws"),
+    [
+        ("corrected", None, (*PAPER, "matched"), ("matched",), 1),
+        ("corrected", "+blur", (*PAPER, "blur", "matched"), ("matched",), 1),
+        ("corrected", "-matched", PAPER, (), 3),
+        ("corrected", "+matched", (*PAPER, "matched"), (), 3),
+        ("corrected", "original,swap", ("original", "swap"), (), 3),
+        ("authors", None, PAPER, (), 3),
+        ("authors", "+matched", (*PAPER, "matched"), (), 3),
+    ],
+)
+def test_one_matched_box_is_asked_where_the_set_has_any_unless_somebody_says_otherwise(
+    edition, chosen, conditions, where_there, draws
+):
+    words = {} if chosen is None else {"conditions": chosen}
+    options = BOOK.settings(edition, words)[1]
+    assert (options.conditions, options.where_there) == (conditions, where_there)
+    assert options.draws == draws
+
+
 def test_all_is_every_word():
     assert read_conditions("all") == read_conditions("+all") == read_conditions("all,swap") == WORDS
 
 
 @pytest.mark.parametrize(
     "text",
-    ["", "+", "swap", "original,sideways", "original,+blur", "blur,+original", "+blur,,mean"],
+    [
+        *("", "+", "swap", "original,sideways", "original,+blur", "blur,+original", "+blur,,mean"),
+        *("-original", "-sideways", "original,-swap"),
+    ],
 )
 def test_a_bad_choice_says_what_can_be_chosen(text):
     with pytest.raises(BadInput) as error:
         BOOK.settings("corrected", {"conditions": text})
     said = str(error.value)
     assert "original, and any of swap, target_mask" in said
-    assert "+blur,+matched" in said
+    assert "+blur,-matched" in said
     assert "\n" not in said
 
 
@@ -108,6 +140,8 @@ def test_a_bad_choice_says_what_can_be_chosen(text):
         ("corrected", "original,repeat", "always"),
         ("corrected", "+repeat", "always"),
         ("corrected", "all", "always"),
+        ("corrected", "-matched", "sampled"),
+        ("corrected", "-repeat", "never"),
         ("authors", None, "never"),
         ("authors", "+blur", "never"),
         ("authors", "+repeat", "always"),

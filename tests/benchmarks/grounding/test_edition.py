@@ -48,7 +48,7 @@ def test_options_do_not_change_the_label(tmp_path):
     assert (options.px, options.phrasing) == (512, "brief")
     assert options.conditions == ("original", "swap")
     assert options.root == str(tmp_path)
-    assert BOOK.settings("corrected")[1].conditions == CONDITIONS
+    assert BOOK.settings("authors")[1].conditions == CONDITIONS
 
 
 def test_the_first_size_and_phrasing_are_the_headline_and_the_others_are_further_ones():

@@ -202,7 +202,7 @@ def test_methods_say_what_was_asked_and_how():
         "Is [finding] present in this chest X-ray?",
         "224 x 224 pixels",
         "sent as PNG",
-        "under 4 conditions",
+        "under 5 conditions",
         "at most 10 new tokens (2048 for reasoning readers)",
         "below 100 cases",
         "10,000 times (seed 0)",

@@ -427,6 +427,14 @@ def test_what_fits_no_case_is_one_clear_line(bench, facts, options, says):
     assert "\n" not in said
 
 
+def test_what_nobody_named_is_asked_where_it_can_be_and_refuses_nothing(bench):
+    unnamed = {"conditions": (*PAPER, "matched"), "where_there": ("matched",), "draws": 1}
+    without, having = bench.case("a"), bench.case("b", matched_boxes=MATCHED_BOXES)
+    assert check([without], **unnamed) == [without]
+    assert [t.condition["image"] for t in ask(without, **unnamed)] == list(PAPER)
+    assert [t.condition["image"] for t in ask(having, **unnamed)] == [*PAPER, "matched_1"]
+
+
 def test_one_case_is_enough(bench):
     every = {
         "conditions": ("original", "opposite_swap", "mean", "matched"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,6 +39,7 @@ class Grounding(base.Benchmark):
     phantoms = base.Phantoms(maker="overread.phantoms.chest:write_phantoms", size=480)
     metrics = "overread.benchmarks.grounding.measures:METRICS"
     builder = "overread.benchmarks.grounding.build.probe_set"
+    word_power = "overread.benchmarks.grounding.category_power"
     importer = "overread.benchmarks.grounding.importing:import_results"
     published = "grounding"
     pictures = True
@@ -99,6 +100,14 @@ class Grounding(base.Benchmark):
 
     def case_row(self, case: GroundingCase) -> Sequence[Any]:
         return cells_of(cases.row_of(case))
+
+    def can_show(
+        self, cases: Sequence[GroundingCase], effect: Callable[[Sequence[Any]], float]
+    ) -> Iterator[str]:
+        if self.rules.category == "tested":
+            from overread.benchmarks.grounding.category_power import reachable_words
+
+            yield from reachable_words(cases, self.rules, self.options, effect)
 
     def stratum(self, case: GroundingCase) -> tuple[str, ...]:
         return case.source, case.finding or "", str(case.label)
@@ -269,15 +278,20 @@ class Grounding(base.Benchmark):
     def signature(self, tables: base.Tables) -> str:
         """One line that says whether two numbers may be compared."""
         options = self.options
+        # What nobody named was asked if the set had it, which the answers know.
+        matched = tables.answers["image"].str.starts_with("matched").any()
+        conditions = [
+            word for word in options.conditions if word not in options.where_there or matched
+        ]
         parts = [
-            f"conditions:{','.join(options.conditions)}",
+            f"conditions:{','.join(conditions)}",
             f"phrasing:{','.join((options.phrasing, *options.more_phrasings))}",
             f"px:{','.join(map(str, (options.px, *options.more_px)))}",
             "fill:black",
             f"parser:{self._parser(tables)}",
             f"intervals:{self.rules.intervals}",
         ]
-        then = [f"draws:{options.draws}"] * ("matched" in options.conditions)
+        then = [f"draws:{options.draws}"] * ("matched" in conditions)
         if options.more_px or options.more_phrasings:
             then.append(f"subset:{options.subset}")
         twice = ["asked:twice"] * bool((tables.answers["repeat"] > 0).any())

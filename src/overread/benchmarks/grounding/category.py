@@ -17,11 +17,19 @@ IGNORES: Final = "ignores image"
 UNSTABLE: Final = "unstable"
 INDETERMINATE: Final = "indeterminate"  # the authors' "Other"
 INSUFFICIENT: Final = "insufficient"
+WORDS: Final = (USES, IGNORES, UNSTABLE, INDETERMINATE, INSUFFICIENT)
+BY_TESTS: Final = "one-sided flips"
+"""The method of a category that tests gave."""
 
 RULE_DIFFERS: Final = "rule_differs"
 """Flag of a category that the published rule would not give."""
 BY_CHANCE: Final = "by_chance"
 """Flag of a reader whose answers the target mask flips no more than asking again does."""
+CORNER_ONLY: Final = "corner_only"
+"""Flag of a `uses image` that stands on the irrelevant mask: no box elsewhere in the body was
+asked, and a reader that any box over the body disturbs would get the word too."""
+NOT_AGAIN: Final = "not_asked_again"
+"""Flag of a `uses image` without a retest: that chance alone flips less was not tested."""
 FEW_PARSED: Final = "few_parsed"
 """Flag of an accuracy over so few parsed answers that it says nothing."""
 
@@ -32,17 +40,20 @@ STEADY_FROM: Final = 90
 SWEEP: Final = (50, 60, 70, 80, 90)
 
 
+CORNER: Final = "irrelevant_mask"
+"""What the target mask is tested against where no matched box was asked."""
 LEVEL: Final = 0.025
 """The chance of any false `uses image` in a run, over all its readers (one-sided, Holm)."""
 
 
 class Tests(msgspec.Struct, frozen=True):
-    """What the tested rule stands on, beside the rates.
+    """What the tested rule stands on, beside the rates. All but `q` is the reader's own.
 
     `p` that the target mask flips no more than the `control` (a matched box where one was asked,
     else the irrelevant mask), `q` the same by Holm over the readers of the run; `p_again` that it
     flips no more than asking again does, of the same cases; `changed` the upper 95 % bound of the
-    share of answers that any changed image changes. None: not asked.
+    share of answers that any changed image changes, of all cases or of the boxed, whichever is
+    larger. None: not asked.
     """
 
     control: str = ""
@@ -101,7 +112,13 @@ def category(
     if tested:
         record = replace(record, p=tests.p, q=tests.q)
         if tests.control:
-            record = with_method(record, Method(kind="one-sided flips", of=tests.control))
+            record = with_method(record, Method(kind=BY_TESTS, of=tests.control))
+        if word == USES and tests.control == CORNER:
+            words = "tested against a box in a corner alone, none elsewhere in the body was asked"
+            also = "whom any box over the body disturbs would get the word too"
+            record = noted(record, CORNER_ONLY, f"{words}: {also}")
+        if word == USES and tests.p_again is None:
+            record = replace(record, flags=(*record.flags, NOT_AGAIN))
         if word == IGNORES and sees:
             words = f"changed images change at most {tests.changed:.4f} of its answers"
             record = remarked(record, f"{words} (upper 95 % bound; margin {edition.margin:g})")
@@ -156,7 +173,8 @@ def _tested(findings: Findings, edition: Edition, below: int, steady: int) -> st
 
     - `unstable`: the upper end of IS's interval lies below 0.70.
     - `ignores image`: the share of answers that any changed image changes has an upper one-sided
-      95 % bound below the margin (equivalence); asking again does not count against it.
+      95 % bound below the margin (equivalence), among all cases and among those with a box; asking
+      again does not count against it.
     - `uses image`: the target mask flips more than a box elsewhere, one-sided, by Holm so that a
       run has a false one in at most 2.5 %; more than asking again does on the same cases, at 2.5 %,
       where that was asked; and the lower end of IS's interval is at least 0.90.

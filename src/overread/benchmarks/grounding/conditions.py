@@ -1,8 +1,9 @@
 """The conditions a case can be asked under: the paper's four, and those beside them.
 
-A condition is chosen by a word (`--set conditions=+blur,+matched`). A word stands for one or more
+A condition is chosen by a word (`--set conditions=+blur,-matched`). A word stands for one or more
 *images*: what a trial's condition and the answers' column `image` hold. The headline measures read
-the paper's four images and nothing else, so no further condition can change them.
+the paper's four images and nothing else, so no further condition can change them; the category of
+`corrected` reads `matched` and `repeat` too, where they were asked.
 
 | word | images | shows |
 |---|---|---|
@@ -30,7 +31,11 @@ FILLS: Final[tuple[Filling, ...]] = ("mean", "blur", "noise", "inpaint", "mirror
 REPEAT: Final = "repeat"
 EXTRAS: Final = ("opposite_swap", "blank", "no_image", *FILLS, "matched", REPEAT)
 WORDS: Final = (*PAPER, *EXTRAS)
+# Asked unless something else is said: a matched box is what the category is tested against.
+USUAL: Final = {"authors": PAPER, "corrected": (*PAPER, "matched")}
+# Matched boxes of a case where somebody names them; unasked it is one, a single request a case.
 DRAWS: Final = 3
+UNASKED_DRAWS: Final = 1
 MOST_DRAWS: Final = 20
 
 
@@ -88,23 +93,36 @@ def images_of(words: Iterable[str], draws: int = DRAWS) -> tuple[str, ...]:
     return tuple(images)
 
 
-def read_conditions(text: str) -> tuple[str, ...]:
+def read_conditions(text: str, usual: tuple[str, ...] = PAPER) -> tuple[str, ...]:
     """The words of `--set conditions=`, in the order of `WORDS`; `ValueError` says what is known.
 
-    A plain list is exactly what is asked; one that starts with a plus is added to the paper's four;
-    `all` is every word.
+    A plain list is exactly what is asked; one that starts with a plus or a minus is added to the
+    `usual`, less what a minus takes away; `all` is every word.
     """
-    words = [word.strip() for word in text.split(",")]
-    added = words[0].startswith("+")
-    if added:
-        words = [word.removeprefix("+").strip() for word in words]
-    chosen = {*words, *PAPER} if added else set(words)
+    taken = taken_away(text)
+    chosen = {word.strip() for word in text.split(",")}
+    if is_relative(text):
+        chosen = {word.removeprefix("+").strip() for word in chosen if not word.startswith("-")}
+        chosen |= set(usual)
     if "all" in chosen:
         chosen = (chosen - {"all"}) | set(WORDS)
-    if not chosen <= set(WORDS) or "original" not in chosen:
+    fits = chosen | taken <= set(WORDS)
+    chosen -= taken
+    if not fits or "original" not in chosen:
         known = ", ".join(WORDS[1:])
         raise ValueError(
-            f"original, and any of {known}, joined by commas; all of them is all, and a leading + "
-            "adds to the paper's four, as in +blur,+matched"
+            f"original, and any of {known}, joined by commas; all of them is all, a leading + adds "
+            "to what is asked anyway, and a leading - takes away, as in +blur,-matched"
         )
     return tuple(word for word in WORDS if word in chosen)
+
+
+def is_relative(text: str) -> bool:
+    """Whether these words add to what is asked anyway, or take away from it."""
+    return text.lstrip().startswith(("+", "-"))
+
+
+def taken_away(text: str) -> set[str]:
+    """What these words take away."""
+    words = (word.strip() for word in text.split(",")) if is_relative(text) else ()
+    return {word[1:].strip() for word in words if word.startswith("-")}

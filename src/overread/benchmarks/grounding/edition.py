@@ -12,7 +12,11 @@ from overread.benchmarks.grounding.conditions import (
     MOST_DRAWS,
     PAPER,
     REPEAT,
+    UNASKED_DRAWS,
+    USUAL,
+    is_relative,
     read_conditions,
+    taken_away,
 )
 from overread.benchmarks.grounding.prompts import PHRASINGS
 
@@ -141,6 +145,7 @@ class Options(rules.AskedOptions, frozen=True, kw_only=True):
 
     The headline numbers come from `px` and `phrasing`. `more_px` and `more_phrasings` are asked of
     a sub-sample of `subset` cases (0: of all), to see whether the numbers depend on them.
+    `where_there` are conditions nobody named: asked of the cases that allow it, if any does.
     """
 
     table = """
@@ -151,9 +156,11 @@ class Options(rules.AskedOptions, frozen=True, kw_only=True):
             further ones asked of a sub-sample.
         subset                 |                | How many cases further sizes and phrasings are
             asked of; 0: all.
-        conditions = +original |                | What is shown; `+blur,+matched` adds to the
-            paper's four, `all` is everything.
-        draws                  |                | Matched boxes tried of each case, with `matched`.
+        conditions = +original |                | What is shown: the paper's four, and in
+            `corrected` a matched box where the set has one; `+blur` adds, `-matched` takes away,
+            a plain list is exactly that, `all` is everything.
+        draws                  |                | Matched boxes tried of each case; 3 where
+            `matched` is named.
         root                   | files          | Where pictures stand, if not beside the list.
         ratings                | measured files | Sheets on which people rated the boxes.
     """
@@ -164,6 +171,7 @@ class Options(rules.AskedOptions, frozen=True, kw_only=True):
     more_phrasings: tuple[str, ...] = ()
     subset: Annotated[int, rules.whole(0, 1_000_000)] = 100
     conditions: Annotated[tuple[str, ...], read_conditions] = PAPER
+    where_there: tuple[str, ...] = ()
     draws: Annotated[int, rules.whole(1, MOST_DRAWS)] = DRAWS
     repeat: Literal["sampled", "always", "never"] = "sampled"
     root: rules.Folder = None
@@ -177,9 +185,16 @@ def _complete(name: str, words: Mapping[str, str], given: dict[str, Any]) -> Opt
         if first in given:
             given[first], *rest = given[first]
             given[others] = tuple(rest)
-    if REPEAT in given.get("conditions", ()):
+    text = words.get("conditions", "+original").strip()
+    if is_relative(text):
+        named = read_conditions(text)
+        given["conditions"] = asked = read_conditions(text, USUAL[name])
+        given["where_there"] = tuple(word for word in asked if word not in named)
+        if "matched" in given["where_there"]:
+            given.setdefault("draws", UNASKED_DRAWS)
+    if REPEAT in given["conditions"]:
         given["repeat"] = "always"
-    elif name == "authors" or not words.get("conditions", "+").lstrip().startswith("+"):
+    elif name == "authors" or not is_relative(text) or REPEAT in taken_away(text):
         # The paper never asks twice; and a plain list of conditions is exactly what is asked.
         given["repeat"] = "never"
     return Options(**given)

@@ -14,13 +14,13 @@ import numpy as np
 from msgspec.structs import replace
 
 from overread.benchmarks.grounding import authors
-from overread.benchmarks.grounding.category import Findings, Tests, category, sweep
+from overread.benchmarks.grounding.category import CORNER, Findings, Tests, category, sweep
 from overread.benchmarks.grounding.conditions import PAPER, image_of
 from overread.benchmarks.grounding.marks import AGAIN, NO_ROW, UNANSWERED, Marks, Study
 from overread.case import Measure
 from overread.measuring import specs
 from overread.measuring.contrasts import paired, paired_shares
-from overread.measuring.estimates import Floats, Mask, defined_mean
+from overread.measuring.estimates import Floats, Ints, Mask, defined_mean
 from overread.measuring.notes import leaving_out, remarked
 from overread.measuring.units import POINTS, WORD, Unit
 
@@ -277,7 +277,10 @@ def _make_image_contingent(run: Study, m: Marks) -> Iterator[Measure]:
 
 
 def category_tests(run: Study) -> dict[str, Tests]:
-    """What the tested rule asks of every reader; q is Holm's over those that see a picture."""
+    """What the tested rule asks of every reader; q is Holm's over those that see a picture.
+
+    Another reader in the run changes q, and the word that follows from it, and nothing else.
+    """
     found = {m.reader: _tests_of(run, m) for m in run.marks}
     seeing = {m.reader for m in run.marks if m.modality != "text"}
     ranked = sorted((t.p, name) for name, t in found.items() if t.p is not None and name in seeing)
@@ -289,7 +292,7 @@ def category_tests(run: Study) -> dict[str, Tests]:
 
 
 def _tests_of(run: Study, m: Marks) -> Tests:
-    control = "matched" if m.matched else "irrelevant_mask"
+    control = "matched" if m.matched else CORNER
     made = premium(run, m, "target_mask", m.matched or [control])
     target, again = m.target_mask, m.under(AGAIN)
     both = m.said_yes & (target >= 0) & (again >= 0)
@@ -309,21 +312,31 @@ def _most_changed(m: Marks) -> float | None:
     """The upper 95 % bound of the share of answers that a changed image changes.
 
     Of parsed originals with an answer to a like image of another patient, the target mask or the
-    irrelevant mask, those that differ from any of these. Exact (Clopper and Pearson), of cases and
-    hits over the design effect by patient (Korn and Graubard): B(0.95; k/d + 1, (n - k)/d).
+    irrelevant mask, those that differ from any of these. The larger of two bounds, of all cases and
+    of those with a box: who sees the finding keeps its answer to a like image, so that only a mask
+    shows it, and cases without a box would thin it out.
     """
+    images = [m.under(name) for name in ("swap", "target_mask", "irrelevant_mask")]
+    some = m.parsed & np.any([codes >= 0 for codes in images], axis=0)
+    changed = np.any([(codes >= 0) & (codes != m.original) for codes in images], axis=0)
+    found = [
+        _upper_bound(changed[among], m.facts.patients[among])
+        for among in (some, some & m.facts.boxed)
+    ]
+    return None if None in found else max(bound for bound in found if bound is not None)
+
+
+def _upper_bound(hits: Mask, patients: Ints) -> float | None:
+    """Exact (Clopper and Pearson), of cases and hits over the design effect by patient (Korn and
+    Graubard): B(0.95; k/d + 1, (n - k)/d). None without two patients."""
     from scipy.special import betaincinv
 
     from overread.stats import spread_of_mean
 
-    images = [m.under(name) for name in ("swap", "target_mask", "irrelevant_mask")]
-    some = m.parsed & np.any([codes >= 0 for codes in images], axis=0)
-    changed = np.any([(codes >= 0) & (codes != m.original) for codes in images], axis=0)[some]
-    patients = m.facts.patients[some]
-    n, k = int(changed.size), int(changed.sum())
+    n, k = int(hits.size), int(hits.sum())
     if np.unique(patients).size < 2:
         return None
-    effect = spread_of_mean(changed, patients).effect
+    effect = spread_of_mean(hits, patients).effect
     return 1.0 if k == n else float(betaincinv(k / effect + 1, (n - k) / effect, 0.95))
 
 

@@ -115,7 +115,10 @@ def _verdict(rates: _ReaderRates, record: Measure) -> Told:
         return Told("no", f"{start}; {still}.", right)
     if word in _VERDICTS:
         answer, sentence, names = _VERDICTS[word]
-        return Told(answer, sentence.format(rates.said(*names)), rates.get(names[0]) or record)
+        said = sentence.format(rates.said(*names))
+        if category.CORNER_ONLY in record.flags:
+            said += " It was held against a box in a corner alone, none elsewhere in the body."
+        return Told(answer, said, rates.get(names[0]) or record)
     known = [one for name in _RATES if (one := rates.get(name)) is not None]
     if word == category.INSUFFICIENT:
         least = rates.edition.minimum_n
@@ -207,9 +210,11 @@ def _asked_sentences(shown: Edition, options: Options) -> Iterator[str]:
     if fills := [fill for fill in FILLS if fill in options.conditions]:
         conditions.append(f"both masks filled otherwise ({listed(fills)})")
     if "matched" in options.conditions:
+        drawn = f"{options.draws} drawn for each case" if options.draws > 1 else "drawn by chance"
+        there = ", where the set has such boxes" * ("matched" in options.where_there)
         conditions.append(
-            f"the original with a box of the finding's size covered elsewhere in the body, "
-            f"{options.draws} drawn for each case (matched)"
+            "the original with a box of the finding's size covered elsewhere in the body, "
+            f"{drawn}{there} (matched)"
         )
     yield (
         f"Each case was shown as far as it allows under {len(conditions)} "
@@ -287,7 +292,8 @@ def limitations(measures: Sequence[Measure], edition: Edition, options: Options)
         yield (
             "A black box is unlike anything in a radiograph, and hides whatever else lies in it."
         )
-    if "irrelevant_mask" in options.conditions and "matched" not in options.conditions:
+    matched = any(one.by.get("condition") == "matched" for one in measures)
+    if "irrelevant_mask" in options.conditions and not matched:
         yield (
             "The irrelevant mask lies in a corner of the image, often off the body, and may "
             "overlap a large or central finding; no box elsewhere in the body was tried (condition "

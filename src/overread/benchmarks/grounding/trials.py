@@ -63,11 +63,11 @@ def askable(
         (["matched"], most_matched, "matched_boxes is empty throughout", build),
     ):
         for word in words:
-            if word in options.conditions and not there:
+            if word in options.conditions and word not in options.where_there and not there:
                 raise oc.BadInput(
                     f"{name}: condition {word} cannot be asked of any case: {lack}. {remedy}."
                 )
-    if "matched" in options.conditions and most_matched < options.draws:
+    if "matched" in options.conditions and 0 < most_matched < options.draws:
         raise oc.BadInput(
             f"{name}: --set draws={options.draws}, but no case has more than {most_matched} "
             f"matched boxes. Use --set draws={most_matched}, or build the manifest with more."

@@ -6,12 +6,14 @@ import re
 from math import sqrt
 
 import pytest
+from msgspec.structs import replace
 
 from overread.benchmarks.exhibits.cells import cell, fraction, p_value, percent
+from overread.benchmarks.grounding.category import BY_TESTS, WORDS
 from overread.benchmarks.grounding.exhibits import exhibits
 from overread.benchmarks.grounding.exhibits.dot_plot import Index
 from overread.benchmarks.grounding.exhibits.tables import summary
-from overread.case import Figure, Measure, Table
+from overread.case import Figure, Measure, Method, Table
 from support.exhibited import SIGNATURE, audit, made, rate, record
 
 
@@ -107,6 +109,23 @@ def test_the_summary_says_where_the_published_rule_differs():
     assert [row[1] for row in table.rows] == ["uses image", "indeterminate§"]
     assert any(note.startswith("§ The published rule") for note in table.notes)
     assert f"b: {other}." in table.notes
+
+
+def test_the_summary_says_what_each_word_given_by_tests_means_and_how_often_it_is_wrong():
+    """Two sentences a word; nothing of a rule of points, which promises nothing."""
+    starts = {word: f"{word.capitalize()}: " for word in WORDS}
+    for given, start in starts.items():
+        records = audit("r", word=given)
+        tested = replace(records[-1], how=Method(kind=BY_TESTS, of="matched"))
+        notes = summary(Index([*records[:-1], tested])).notes
+        (means,) = (note for note in notes if note.startswith(tuple(starts.values())))
+        assert means.startswith(start)
+        assert means.count(". ") == 1
+        assert means.endswith(".")
+        assert "wrong" in means or "% " in means
+        assert not any(
+            note.startswith(tuple(starts.values())) for note in summary(Index(records)).notes
+        )
 
 
 def test_retest_stands_beside_the_triad_where_it_was_asked():

@@ -20,7 +20,13 @@ from overread.benchmarks.exhibits.cells import (
 )
 from overread.benchmarks.exhibits.index import Column
 from overread.benchmarks.exhibits.tables import Shows, difference_rows, reader_rows, readers_table
-from overread.benchmarks.grounding.category import FEW_PARSED, RULE_DIFFERS, SWEEP
+from overread.benchmarks.grounding.category import (
+    BY_TESTS,
+    FEW_PARSED,
+    RULE_DIFFERS,
+    SWEEP,
+    WORDS,
+)
 from overread.benchmarks.grounding.exhibits.dot_plot import BASELINE, FEW, Index
 from overread.case import Measure, Table
 
@@ -79,12 +85,22 @@ def summary(index: Index) -> Table:
         for reader, *cells in reader_rows(index, columns)
     )
     notes = (
+        *_what_words_mean(index, [one for one in found.values() if one]),
         *([index.note("retest")] if again else []),
         *([index.note("other_rule")] if any(marks.values()) else []),
         *(f"{reader}: {one.note}." for reader, one in found.items() if one and one.note),
     )
     headings = ("reader", "category", *(column.heading for column in columns))
     return index.whole_table("summary", rows, *notes, columns=headings)
+
+
+def _what_words_mean(index: Index, categories: Sequence[Measure]) -> Iterator[str]:
+    """Of every word that was given by tests, what it means and how often it is wrong."""
+    if any(one.how is not None and one.how.kind == BY_TESTS for one in categories):
+        given = {one.label for one in categories}
+        for word in WORDS:
+            if word in given:
+                yield index.note(f"means_{word.replace(' ', '_')}")
 
 
 def _label(record: Measure | None) -> str:

@@ -1,0 +1,97 @@
+"""What so many cases can show: said unasked by `plan`, and by `build` of what it built."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from overread.benchmarks.base import Benchmark
+
+
+class Reach(msgspec.Struct, frozen=True, kw_only=True):
+    """What so many cases can show: half-widths of 95 % intervals of a share of 0.5 and of 0.9, and
+    the smallest difference of two readers they show with 80 % power (`stats.smallest_difference`).
+
+    `patients` (images where a set names none, None without either) have cases that correlate by
+    one half: `effect` is their design effect. `words` are the benchmark's own sentences on what
+    else they can show.
+    """
+
+    cases: int
+    patients: int | None
+    effect: float
+    half_width_at_50: float
+    half_width_at_90: float
+    smallest_difference: float | None
+    words: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        of = "" if self.patients is None else f" of {self.patients:,} patients"
+        halves = [f"{100 * half:.1f}" for half in (self.half_width_at_50, self.half_width_at_90)]
+        apart = self.smallest_difference
+        shown = "no difference of two readers" if apart is None else f"{100 * apart:.1f} points"
+        alike = ", a patient's cases correlating by 0.5" * (self.effect > 1)
+        first = (
+            f"{self.cases:,} cases{of} give a share of 50 % ± {halves[0]} points and one of 90 % "
+            f"± {halves[1]}; between two readers they show {shown} with 80 % power{alike}."
+        )
+        return " ".join((first, *self.words))
+
+
+def reach(benchmark: str, folder: str | Path, edition: str = "corrected") -> Reach | None:
+    """What the cases of a set can show, none of its pictures looked at; None of an empty one."""
+    from overread.benchmarks.registry import class_of
+
+    place = Path(folder)
+    bench = class_of(benchmark)(dataset="", policy="credentialed", path=place, edition=edition)
+    bench.dataset = bench.dataset_at(place)
+    return reach_of(bench, None)
+
+
+def reach_of(bench: Benchmark, chosen: frozenset[str] | None) -> Reach | None:
+    """What the chosen cases can show, those of one patient counted together."""
+    from overread.stats import half_width, smallest_difference
+
+    cases = [case for case in bench.cases() if chosen is None or case.case_id in chosen]
+    if not cases:
+        return None
+    patients, effect = _clustering(bench, cases)
+    half, most = (half_width(rate, len(cases), effect=effect) for rate in (0.5, 0.9))
+    return Reach(
+        cases=len(cases),
+        patients=patients,
+        effect=effect,
+        half_width_at_50=half,
+        half_width_at_90=most,
+        smallest_difference=smallest_difference(len(cases), effect=effect),
+        words=tuple(bench.can_show(cases, lambda some: _clustering(bench, some)[1])),
+    )
+
+
+def _clustering(bench: Benchmark, cases: Sequence[Any]) -> tuple[int | None, float]:
+    """How many patients these are, None where nobody is named, and their design effect."""
+    import numpy as np
+    import polars as pl
+
+    from overread.measuring.arrays import linked_clusters
+    from overread.stats import USUAL
+
+    ties = [
+        (place, f"{field}:{name}")
+        for field in bench.owner_fields
+        for place, case in enumerate(cases)
+        for name in _names(getattr(case, field))
+    ]
+    owners = pl.DataFrame(ties, schema={"place": pl.Int64, "owner": pl.String}, orient="row")
+    sizes = np.bincount(linked_clusters(owners, len(cases)))
+    effect = 1 + USUAL * (float(sizes @ sizes) / len(cases) - 1)
+    return sizes.size if ties else None, effect
+
+
+def _names(value: str | Sequence[str] | None) -> Sequence[str]:
+    """One name or several, none that is empty."""
+    several = (value,) if isinstance(value, str) else value or ()
+    return [name for name in several if name]
