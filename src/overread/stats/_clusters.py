@@ -259,7 +259,7 @@ def clustered_mean(
     ('-0.48 4.48', 2.0)
     >>> found, _ = clustered_mean(0.9, [0.8, 0.9, 1.0], [0, 1, 2], (0.0, 1.0))
     >>> f"{found.low:.3f} {found.high:.3f}"
-    '0.486 0.988'
+    '0.439 0.988'
     """
     from scipy.special import stdtrit
 
