@@ -7,7 +7,7 @@ from math import sqrt
 
 import pytest
 
-from overread.benchmarks.exhibits.cells import cell, fraction, p_value, percent
+from overread.benchmarks.exhibits.cells import cell, fraction, p_value, percent, pooled
 from overread.benchmarks.grounding.exhibits import exhibits
 from overread.benchmarks.grounding.exhibits.dot_plot import Index
 from overread.benchmarks.grounding.exhibits.tables import summary
@@ -68,8 +68,8 @@ def test_no_number_is_printed_that_was_not_measured(shown, golden_measures):
     known: dict[str, set[str]] = {}
     for m in golden_measures:
         if m.value is not None:
-            known.setdefault(m.reader, set()).add(cell(m))
-            known[m.reader].add(fraction(m))
+            known.setdefault(m.reader, set()).add(cell(m) + pooled(m))
+            known[m.reader].add(fraction(m) + pooled(m))
     for name in ("summary", "findings", "sentences", "parse_rates", "phrasing", "resolution"):
         numbers = {
             (row[0], text.translate(str.maketrans("", "", "*‡§")))
