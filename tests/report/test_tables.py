@@ -46,6 +46,10 @@ def test_the_first_table_is_never_folded() -> None:
             "+9.1 [1.0, 9.9] n=60 p<0.001 q=n/a†",
             ["+9.1", "[1.0, 9.9]", "n=60", "p&lt;0.001", "q=n/a†"],
         ),
+        (
+            "0.0* [0.0, 35.4] 0/7 judge unfit pooled 4.0 [0.0, 16.7]",
+            ["0.0*", "[0.0, 35.4]", "0/7", "judge unfit", "pooled 4.0", "[0.0, 16.7]"],
+        ),
         ("2 masses", ["2 masses"]),
         ("3.5 cm n=2 wide", ["3.5 cm n=2 wide"]),
         ("gpt-5 [x] n=3", ["gpt-5 [x] n=3"]),
