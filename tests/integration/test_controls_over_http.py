@@ -59,12 +59,12 @@ def test_a_control_says_the_same_behind_http(
 ) -> None:
     near, far, calls = runs
     here, there = answers_of(near, name), answers_of(far, name)
-    assert here.height == 160
+    assert here.height == 188
     assert set(here["outcome"]) == {"answered"}
     assert here["logprobs"].null_count() == (0 if name in ("global", "looks") else here.height)
     for column in here.columns:  # column by column, to see which differs
         assert here[column].equals(there[column], null_equal=True), column
-    assert calls[name] == (8 if name == "prior" else 112)  # findings; distinct pictures
+    assert calls[name] == (8 if name == "prior" else 140)  # findings; distinct pictures
 
 
 @pytest.mark.slow

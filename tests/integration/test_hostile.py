@@ -23,7 +23,7 @@ from support.readers import Scripted, questions
 from support.served import Served, served
 
 CASES = "phantom:48"
-BODIES, TRIALS = 112, 160
+BODIES, TRIALS = 140, 188
 TROUBLES = (
     "429", "429-date", "429-bare", "500", "503", "hang", "reset-before", "reset-after", "truncated",
     "not-json", "empty-list", "no-choices", "error-in-200", "400", "redirect",

@@ -16,7 +16,7 @@ from overread.runs import phantom_cases
 from support.served import ROOT, Served, served
 
 CASES = "phantom:48"
-BODIES = 112  # distinct requests of a multimodal reader: its swaps are other cases' originals
+BODIES = 140  # distinct requests of a multimodal reader: its swaps are other cases' originals
 
 
 def recipe(out: Path, store: Path, *readers: str, limit: int | None = None) -> list[object]:

@@ -76,7 +76,7 @@ def test_a_wrong_key_stops_at_once(overread: Overread, monkeypatch: pytest.Monke
     assert "401" in done.err
     assert "not-the-right-one" not in done.err
     assert all(b"not-the-right-one" in head for head in heads)
-    assert len(heads) < 30  # of 160 trials
+    assert len(heads) < 30  # of 188 trials
     assert not Path("run").exists()
 
 
