@@ -9,11 +9,21 @@ import argparse
 import json
 import sys
 
-from bench import clips, coverage, heartbeat, measuring, medcmr, million, report, throughput
+from bench import (
+    clips,
+    coverage,
+    heartbeat,
+    measuring,
+    medcmr,
+    million,
+    rendering,
+    report,
+    throughput,
+)
 
 BENCHES = {
     "throughput": throughput.against_bare_aiohttp,
-    "rendering": throughput.against_codecs,
+    "rendering": rendering.against_codecs,
     "clips": clips.against_the_decoder,
     "heartbeat": heartbeat.paper_size,
     "medcmr": medcmr.from_the_archive,
