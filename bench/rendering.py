@@ -34,9 +34,11 @@ CORES = os.cpu_count() or 2
 def against_codecs(rounds: int = 5) -> dict:
     """Every kind of file, each side in turn, and the best of each.
 
-    Over the codecs the engine has a SHA-256 of every file, 5 ms for the 10 MB of a DICOM film, and
-    a key, a reply and a row for every trial, a quarter of a millisecond. That is little beside a
-    film's decoding, and as much as everything else for a PNG that is sent as it is.
+    Over the codecs the engine has a SHA-256 of every file, and a key, a reply and a row for every
+    trial, a quarter of a millisecond. That is little beside a film's decoding, and as much as
+    everything else for a PNG that is sent as it is. The 10 MB of a DICOM film that is not
+    compressed are read and digested in half the time of all that is made of them: once, for the
+    store keeps the digest.
     """
     results = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -177,7 +179,7 @@ def _opened_dicom(path: Path) -> Image.Image:
 KINDS = {
     "film 2500 x 2048, JPEG": (_image("jpg", 2500, 2048), 24, _opened, 1.3, 1.3),
     "film 2500 x 2048, PNG": (_image("png", 2500, 2048), 12, _opened, 1.3, 1.3),
-    "film 2500 x 2048, DICOM": (_dicom, 24, _opened_dicom, 1.6, 1.6),
+    "film 2500 x 2048, DICOM": (_dicom, 24, _opened_dicom, 2.0, 2.0),
     "film 1024 x 1024, JPEG": (_image("jpg", 1024, 1024), 200, _opened, 1.3, 1.1),
     "photograph 640 x 480, JPEG": (_image("jpg", 480, 640, 3), 200, _opened, 1.3, 1.1),
     "PNG 224 x 224, as it is": (_image("png", 224, 224), 1000, _opened, 1.3, 0.7),

@@ -117,13 +117,15 @@ def own_png(data: bytes, name: str, operations: Sequence[Operation]) -> bytes | 
     zlib that decoders use. Where one of them is off the answer is None, and whoever decodes it says
     what is wrong with it. So is it for a file that is larger than its pixels.
     """
-    if not data.startswith(formats.PNG) or data[128:132] == b"DICM":
+    if not data.startswith(formats.PNG) or data[128:132] == b"DICM" or len(data) < 33:
         return None
-    plain = formats.strip_png(data, name)
-    width, height, *kind = struct.unpack_from(">LLBBBBB", plain.data, 16)
-    if plain.orientation != 1 or kind not in ([8, _GREY, 0, 0, 0], [8, _RGB, 0, 0, 0]):
+    width, height, *kind = struct.unpack_from(">LLBBBBB", data, 16)
+    if kind not in ([8, _GREY, 0, 0, 0], [8, _RGB, 0, 0, 0]):
         return None
     if not all(_leaves(operation, width, height) for operation in operations):
+        return None
+    plain = formats.strip_png(data, name)
+    if plain.orientation != 1:
         return None
     row = 1 + width * (3 if kind[1] == _RGB else 1)
     if len(plain.data) > height * row:
