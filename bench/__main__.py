@@ -17,13 +17,14 @@ from bench import (
     measuring,
     medcmr,
     million,
+    rendering,
     report,
     throughput,
 )
 
 BENCHES = {
     "throughput": throughput.against_bare_aiohttp,
-    "rendering": throughput.against_codecs,
+    "rendering": rendering.against_codecs,
     "clips": clips.against_the_decoder,
     "heartbeat": heartbeat.paper_size,
     "medcmr": medcmr.from_the_archive,

@@ -7,7 +7,6 @@ decoder and encoder; and beside the same with the overlay laid by Pillow.
 
 from __future__ import annotations
 
-import io
 import os
 import statistics
 import tempfile
@@ -18,6 +17,7 @@ from pathlib import Path
 
 import av
 import numpy as np
+from bench.bare_codecs import fast_png as png
 from bench.hearts import write_hearts
 from PIL import Image
 
@@ -176,12 +176,6 @@ def overlaid(frame: np.ndarray, mask: Image.Image) -> Image.Image:
     """Half red where the mask is, by Pillow's own blending."""
     image = Image.fromarray(frame).convert("RGB")
     return Image.composite(Image.blend(image, Image.new("RGB", image.size, RED), 0.5), image, mask)
-
-
-def png(image: Image.Image) -> bytes:
-    file = io.BytesIO()
-    image.save(file, "PNG", compress_level=1)
-    return file.getvalue()
 
 
 def _mask(packed: np.lib.npyio.NpzFile) -> np.ndarray:

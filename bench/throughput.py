@@ -1,22 +1,18 @@
-"""The whole engine against bare aiohttp posting the same bodies, and against the codecs alone."""
+"""The whole engine against bare aiohttp posting the same bodies."""
 
 from __future__ import annotations
 
-import io
-import os
 import statistics
 import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import uvloop
 from bench.clients import bare_aiohttp, raw_socket
 from bench.films import picture, questions, write_films
-from PIL import Image
 from tests.support.served import served
 
-from overread.case import Prompt, PromptMessage, Reply, Source
+from overread.case import Prompt, PromptMessage, Reply
 from overread.engine import Sources, Store, Studio, ask
 from overread.imaging import render
 from overread.readers import Guard, open_reader, parse_spec
@@ -56,40 +52,6 @@ def against_bare_aiohttp(trials: int = 6000, films: int = 120, rounds: int = 5) 
         "server_over_bare": round(server_rate / bare_rate, 3),
         "server_fast_enough": server_rate >= 1.5 * bare_rate,
         "ok": server_rate >= 1.5 * bare_rate and engine_rate >= 0.5 * bare_rate,
-    }
-
-
-def codecs_alone(source: Source) -> bytes:
-    """Decode, resize and encode with Pillow and nothing around it."""
-    file = io.BytesIO()
-    with Image.open(Path(source.root) / source.name) as film:
-        small = film.convert("L").resize((224, 224), Image.Resampling.BILINEAR)
-    small.save(file, "PNG", compress_level=1)
-    return file.getvalue()
-
-
-def against_codecs(films: int = 600, rounds: int = 5) -> dict:
-    """Every film decoded, resized and encoded once: the engine's time over the codecs' own."""
-    cores = os.cpu_count() or 2
-    alone, whole = [], []
-    with tempfile.TemporaryDirectory() as folder, served("instant") as server:
-        sources = write_films(Path(folder), films)
-        spec = f"openai:bench@{server.base_url}?concurrency={CONNECTIONS}"
-        for number in range(rounds):
-            with ThreadPoolExecutor(cores) as pool:
-                began = time.perf_counter()
-                list(pool.map(codecs_alone, sources))
-                alone.append(time.perf_counter() - began)
-            store = Path(folder) / f"store-{number}.sqlite"
-            rate = _engine_rate(questions(sources, films), spec, store, films, prerender=False)
-            whole.append(films / rate)
-    codecs, engine = statistics.median(alone), statistics.median(whole)
-    return {
-        "films": films,
-        "codecs_s": round(codecs, 3),
-        "engine_s": round(engine, 3),
-        "engine_over_codecs": round(engine / codecs, 3),
-        "ok": engine <= 1.3 * codecs,
     }
 
 

@@ -7,8 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from overread import imaging
 from overread.case import (
     Box,
+    Clip,
+    ClipMask,
     Decoding,
     Fill,
     Inline,
@@ -98,3 +101,31 @@ def test_reader_and_repeat_are_in_the_key() -> None:
         reply_key("one", digest(asked), again, greedy=True),
     }
     assert len(keys) == 3
+
+
+# ---------------------------------------------------------------- keys of stores that are there
+
+BEAT = Clip(
+    Source("/a", "heart.avi"),
+    (3, 4, 5),
+    (Resize(112, 112),),
+    mask=ClipMask(Source("/a", "heart.npz"), (255, 0, 0)),
+)
+KEPT = {
+    "39087027df610ef78c72108c3cef35f0": request(FILM, "q"),
+    "a76cee6cce1cfd879de6477f38e13c16": request(MASKED, "q", max_tokens=7),
+    "cfde2f525b839272f9db1cf33ab04839": Request((Message("user", (BEAT, "Which?")),)),
+}
+
+
+@pytest.mark.parametrize("encoder", [imaging.ENCODER, 1, 999])
+def test_the_keys_of_kept_replies_stay_whatever_encodes_the_pixels(
+    encoder: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Written down from a store of before: with other keys everybody would be asked again."""
+    monkeypatch.setattr(imaging, "ENCODER", encoder)
+    found = [
+        reply_key("openai:m@h", digest(asked), Trial("a", {}, asked), greedy=True).hex()
+        for asked in KEPT.values()
+    ]
+    assert found == list(KEPT)

@@ -99,7 +99,7 @@ def test_no_reply_is_kept_for_a_file_that_changed_after_its_digest_was_taken(
             studio.close()
         return tally, reason
 
-    def overwritten(what: Picture) -> object:
+    def overwritten(what: Picture, opened: object) -> object:
         film(tmp_path / "film.png", WHITE)
         return render(what)
 

@@ -106,7 +106,7 @@ def test_no_reply_is_kept_for_an_archive_that_changed_during_the_run(
             studio.close()
         return tally.answered, reason
 
-    def overwritten(what: Picture) -> object:
+    def overwritten(what: Picture, opened: object) -> object:
         packed(tmp_path / "dataset.zip", {"a.png": 200, "b.png": 3})
         return render(what)
 

@@ -128,8 +128,10 @@ class Studio:
         # One more than cores: while a thread waits for the interpreter's lock, another renders.
         self.threads = (os.cpu_count() or 1) + 1
         self.pool = ThreadPoolExecutor(self.threads, thread_name_prefix="render")
+        self.opened = imaging.Opened()
         self.films: imaging.Films | None = None
         self._making: dict[bytes, asyncio.Future[Shown | ShownClip]] = {}
+        self._opening: dict[Source | Inline, asyncio.Future[Shown | ShownClip]] = {}
         self._refused: dict[bytes, str] = {}
 
     async def show(
@@ -153,8 +155,16 @@ class Studio:
         return oc.Prompt(tuple(messages), request.decoding, digest.hex())
 
     async def _rendered_once(self, picture: Slot, key: bytes) -> Shown | ShownClip:
-        """Render in a thread; those who ask meanwhile await it without a thread of their own."""
+        """Render in a thread; those who ask meanwhile await it without a thread of their own.
+
+        So do those who show the same file otherwise, until it has been opened for the first of
+        them: four conditions of a case decode it once, and no thread waits for another.
+        """
         making = self._making.get(key)
+        opening = self._opening.get(picture.source)
+        if making is None and opening is not None:
+            await asyncio.wait([opening])
+            making = self._making.get(key)
         if self.films is None and isinstance(picture, Clip):
             self.films = imaging.Films()  # not for runs of pictures alone: it loads the decoders
         if making is None:
@@ -162,9 +172,15 @@ class Studio:
                 self.pool, self.cache.get, key, lambda: self._rendered(picture, key)
             )
             self._making[key] = making
-            making.add_done_callback(lambda _: self._making.pop(key, None))
+            self._opening.setdefault(picture.source, making)
+            making.add_done_callback(lambda done: self._made(picture, key, done))
         # Shielded: one reader's stopping must not take the picture away from another.
         return await asyncio.shield(making)
+
+    def _made(self, picture: Slot, key: bytes, done: asyncio.Future[Shown | ShownClip]) -> None:
+        self._making.pop(key, None)
+        if self._opening.get(picture.source) is done:
+            del self._opening[picture.source]
 
     def _rendered(self, picture: Slot, key: bytes) -> Shown | ShownClip:
         if key in self._refused:  # a damaged clip is decoded once, not for every trial of it
@@ -173,7 +189,7 @@ class Studio:
             if isinstance(picture, Clip):
                 shown: Shown | ShownClip = imaging.render_clip(picture, self.films)
             else:
-                shown = imaging.render(picture)
+                shown = imaging.render(picture, self.opened)
         except BadInput as error:
             if isinstance(picture, Clip) and len(self._refused) < _MOST_REFUSED:
                 self._refused[key] = str(error)

@@ -10,6 +10,7 @@ quick.
 from typing import TYPE_CHECKING, Any
 
 __all__ = [
+    "ENCODER",
     "MINIMUM_SIDE",
     "RENDERER",
     "RESOLUTION",
@@ -18,6 +19,7 @@ __all__ = [
     "DicomFacts",
     "Films",
     "Footage",
+    "Opened",
     "Place",
     "Unplayable",
     "archive",
@@ -90,7 +92,7 @@ if TYPE_CHECKING:
         probe_video,
     )
     from overread.imaging._nifti import nifti_package
-    from overread.imaging._render import RENDERER, open_image, pixels, render
+    from overread.imaging._render import ENCODER, RENDERER, Opened, open_image, pixels, render
     from overread.imaging._video import lossless_clip
 
 # What each module has for others.
@@ -105,7 +107,7 @@ _MODULES = {
     "_headers": "YEARS_OF DicomFacts Footage Unplayable bare_message check_masks dicom_facts "
     "film_size is_dicom probe_dicom probe_nifti probe_video",
     "_nifti": "nifti_package",
-    "_render": "RENDERER open_image pixels render",
+    "_render": "ENCODER RENDERER Opened open_image pixels render",
     "_video": "lossless_clip",
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names.split()}

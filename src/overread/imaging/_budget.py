@@ -19,7 +19,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import ParamSpec, TypeAlias, TypeVar
+from typing import Generic, ParamSpec, TypeAlias, TypeVar
 
 from overread.case import BadInput, Shown, ShownClip
 from overread.files import size_words
@@ -186,32 +186,25 @@ def inflated(packed: bytes, bits: int, name: str, at_most: int = MOST_HELD) -> C
             return made
 
 
-# -------------------------------------------------- A bounded cache of rendered pictures and clips
-
-# The bytes, their base64 copy (4/3) once a request carries them, and the objects around both.
-_COST = 2.4
-_MEGABYTE = 1_000_000
+# ------------------------ What was made last, bounded by bytes: pictures, clips and opened films
 
 
-Rendered: TypeAlias = Shown | ShownClip
+class LastUsed(Generic[_T]):
+    """Things by key: least recently used go first, and each is made once.
 
-
-class Cache:
-    """Rendered pictures by key: least recently used go first, and each is rendered once.
-
-    A class, for it guards a lock and a sum. Threads that ask for a key being rendered wait for the
+    A class, for it guards a lock and a sum. Threads that ask for a key being made wait for the
     first of them; its exception reaches them all and is not kept.
     """
 
-    def __init__(self, most_bytes: int = 256 * _MEGABYTE) -> None:
-        self._most = most_bytes
-        self.held_bytes = 0  # what the kept pictures are counted as
-        self._kept: OrderedDict[Hashable, Rendered] = OrderedDict()
-        self._making: dict[Hashable, Future[Rendered]] = {}
+    def __init__(self, most_bytes: int, cost: Callable[[_T], int]) -> None:
+        self._most, self._cost = most_bytes, cost
+        self.held_bytes = 0  # what the kept things are counted as
+        self._kept: OrderedDict[Hashable, _T] = OrderedDict()
+        self._making: dict[Hashable, Future[_T]] = {}
         self._lock = threading.Lock()
 
-    def get(self, key: Hashable, make: Callable[[], Rendered]) -> Rendered:
-        """The picture of this key, made by `make` if it is neither kept nor being made."""
+    def get(self, key: Hashable, make: Callable[[], _T]) -> _T:
+        """The thing of this key, made by `make` if it is neither kept nor being made."""
         with self._lock:
             if (kept := self._found(key)) is not None:
                 return kept
@@ -221,38 +214,56 @@ class Cache:
         if another is not None:
             return another.result()
         try:
-            shown = make()
+            made = make()
         except BaseException as error:  # even an interrupt must not leave the others waiting
             with self._lock:
                 del self._making[key]
             future.set_exception(error)
             raise
         with self._lock:
-            self._keep(key, shown)
+            self._keep(key, made)
             del self._making[key]
-        future.set_result(shown)
-        return shown
+        future.set_result(made)
+        return made
 
-    def peek(self, key: Hashable) -> Rendered | None:
-        """The picture of this key if it is kept: never waits, never makes."""
+    def peek(self, key: Hashable) -> _T | None:
+        """The thing of this key if it is kept: never waits, never makes."""
         with self._lock:
             return self._found(key)
 
-    def _found(self, key: Hashable) -> Rendered | None:
+    def _found(self, key: Hashable) -> _T | None:
         kept = self._kept.get(key)
         if kept is not None:
             self._kept.move_to_end(key)
         return kept
 
-    def _keep(self, key: Hashable, shown: Rendered) -> None:
-        cost = _cost(shown)
+    def _keep(self, key: Hashable, made: _T) -> None:
+        cost = self._cost(made)
         if cost > self._most:
             return
-        self._kept[key] = shown
+        self._kept[key] = made
         self.held_bytes += cost
         while self.held_bytes > self._most:
             _, oldest = self._kept.popitem(last=False)
-            self.held_bytes -= _cost(oldest)
+            self.held_bytes -= self._cost(oldest)
+
+
+_MEGABYTE = 1_000_000
+# The bytes, their base64 copy (4/3) once a request carries them, and the objects around both.
+_COST = 2.4
+
+Rendered: TypeAlias = Shown | ShownClip
+
+
+class Cache(LastUsed[Rendered]):
+    """Rendered pictures and clips.
+
+    All readers are asked at once, so that what one is shown another is shown soon: a thousand
+    pictures of 224 pixels are kept, or a hundred clips.
+    """
+
+    def __init__(self, most_bytes: int = 64 * _MEGABYTE) -> None:
+        super().__init__(most_bytes, _cost)
 
 
 def _cost(shown: Rendered) -> int:

@@ -225,6 +225,7 @@ _METADATA = frozenset({*range(0xE1, 0xF0), 0xFE}) - {_ADOBE}
 # Pixels times scans: a progressive file has some ten scans, and a large one may have three hundred
 # thousand, each of which goes over all pixels.
 _MOST_WORK = 1_500_000_000
+_BAND = 1 << 20  # bytes of a file that are looked through at a time
 
 
 class JpegHeader(NamedTuple):
@@ -278,8 +279,15 @@ def read_jpeg_header(data: bytes, name: str) -> JpegHeader:
 
 
 def scans_in(data: bytes, start: int = 0, end: int | None = None) -> int:
-    """How often a scan begins, at most: coded pixels hold no such mark, what else there is may."""
-    return data.count(b"\xff\xda", start, len(data) if end is None else end)
+    """How often a scan begins, at most: coded pixels hold no such mark, what else there is may.
+
+    Not by `bytes.count`, which takes ten times as long: coded pixels are full of its first byte.
+    """
+    import numpy as np
+
+    looked_at = np.frombuffer(data, np.uint8)[start:end]
+    bands = (looked_at[at : at + _BAND + 1] for at in range(0, len(looked_at), _BAND))
+    return sum(int(np.count_nonzero((b[:-1] == 0xFF) & (b[1:] == _SCAN))) for b in bands)
 
 
 def check_work(scans: int, pixels: int, name: str) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import io
 from functools import lru_cache
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
-from PIL import Image, ImageChops
+from PIL import Image, ImageChops, _imaging
 from PIL.BmpImagePlugin import BmpImageFile
 from PIL.JpegImagePlugin import JpegImageFile
 from PIL.PngImagePlugin import PngImageFile
@@ -17,9 +18,9 @@ from PIL.WebPImagePlugin import WebPImageFile
 import overread.case as oc
 from overread.case import BadInput, Shown
 from overread.imaging import _formats as formats
-from overread.imaging._budget import ClockedFile, budgeted, hold
+from overread.imaging._budget import ClockedFile, LastUsed, budgeted, hold
 from overread.imaging._dicom_file import looks_like_dicom
-from overread.imaging._files import name_of, read
+from overread.imaging._files import name_of, place, read
 from overread.imaging._formats import MOST_PIXELS, Plain, damage_refused
 
 if TYPE_CHECKING:
@@ -30,23 +31,65 @@ if TYPE_CHECKING:
 # Part of every reply's key: raise it whenever the same recipe gives other pixels. Where it does so
 # of DICOM files alone, raise DICOM_RENDERER, which is part of their digests.
 RENDERER = 1
+# Part of no key, for a reader sees pixels: raise it whenever the same pixels become other bytes.
+# Runs record it. 1 was Pillow's writer.
+ENCODER = 2
 
-# At 224 pixels level 1 costs a fifth of Pillow's level 6, for a few per cent more bytes.
-_PNG_LEVEL = 1
+_MEGABYTE = 1_000_000
+
+# Pillow takes large images in blocks of 16 MB, which the C library may keep for the thread that
+# freed them: eight threads held a gigabyte. What is over 32 MB it always gives back at once.
+_imaging.set_block_size(64 << 20)
+
+
+class Opened(LastUsed[Image.Image]):
+    """Pictures opened last and brought to their size: the conditions of a case share them."""
+
+    def __init__(self, most_bytes: int = 32 * _MEGABYTE) -> None:
+        super().__init__(most_bytes, _size_in_memory)
+
+
+def _size_in_memory(image: Image.Image) -> int:
+    return image.width * image.height * (1 if image.mode == "L" else 4)
 
 
 @budgeted
-def render(picture: oc.Picture) -> Shown:
+def render(picture: oc.Picture, opened: Opened | None = None) -> Shown:
     """Read the source, carry out the operations in order, encode.
 
     The recipe is checked before any file is opened. The bytes hold no metadata and depend only on
-    the recipe, the file and the codecs' versions.
+    the recipe, the file and the codecs' versions. A PNG that no operation changes is sent as it
+    stands in its file. `opened` keeps what was opened for the next picture of the same file.
     """
     quality = jpeg_quality(picture.wire)
     for operation in picture.operations:
         check(operation)
-    image = open_image(read(picture.source), name_of(picture.source))
-    for operation in picture.operations:
+    source, name = picture.source, name_of(picture.source)
+    # Before it is read: what is overwritten meanwhile is kept under a mark that never comes again.
+    at = place(source) if isinstance(source, oc.Source) and opened is not None else source
+    sizing = tuple(takewhile(lambda o: isinstance(o, oc.Resize | oc.Within), picture.operations))
+    rest = picture.operations[len(sizing) :]
+    data = b""
+    if quality is None and not rest:
+        from overread.imaging._png import own_png
+
+        data = read(source)
+        own = own_png(data, name, sizing)
+        if own is not None:
+            return Shown("image/png", own)
+
+    def sized() -> Image.Image:
+        image = open_image(data or read(source), name)
+        for operation in sizing:
+            image = applied(image, operation)
+        return image
+
+    if opened is None:
+        image = sized()
+    else:  # copied on the way in, for what a file made of itself holds the file, and on the way out
+        kept = opened.get((at, sizing), lambda: sized().copy())
+        image = kept.copy() if rest else kept
+    for operation in rest:
         image = applied(image, operation)
     return encoded(image, quality)
 
@@ -166,11 +209,12 @@ def _blend(color: tuple[int, int, int], alpha: float) -> list[int]:
 
 
 def encoded(image: Image.Image, quality: int | None) -> Shown:
-    image.info = {}  # Pillow's writers take metadata from here
-    file = io.BytesIO()
     if quality is None:
-        image.save(file, "PNG", compress_level=_PNG_LEVEL)
-        return Shown("image/png", file.getvalue())
+        from overread.imaging._png import png
+
+        return Shown("image/png", png(image))
+    image.info = {}  # Pillow's writer takes metadata from here
+    file = io.BytesIO()
     image.save(file, "JPEG", quality=quality)
     return Shown("image/jpeg", file.getvalue())
 

@@ -26,8 +26,8 @@ from overread.runs._opening import open_cases
 from overread.runs._running import Unfinished
 
 _CORE = (
-    "aiohttp", "av", "msgspec", "numpy", "pillow", "polars", "pydicom", "rich", "scipy", "typer",
-    "vl-convert-python",
+    "aiohttp", "av", "isal", "msgspec", "numpy", "pillow", "polars", "pydicom", "rich", "scipy",
+    "typer", "vl-convert-python",
 )  # fmt: skip
 # The modules of an extra, and what cannot be done without them.
 _EXTRAS = {

@@ -339,6 +339,11 @@ def _imported_judges(verdicts: pl.DataFrame | None) -> Iterator[records.JudgeEnt
 
 
 def versions() -> dict[str, str]:
-    names = ("numpy", "scipy", "polars", "pillow", "pydicom", "av", "aiohttp", "json-repair")
+    """Of what a run stands on, and the revisions of its pixels and of the bytes they became."""
+    from overread.imaging import ENCODER, RENDERER
+
+    codecs = ("pillow", "isal", "pydicom", "av")
+    names = ("numpy", "scipy", "polars", *codecs, "aiohttp", "json-repair")
     python = ".".join(map(str, sys.version_info[:3]))
-    return {"python": python} | {name: version(name) for name in names}
+    ours = {"renderer": str(RENDERER), "encoder": str(ENCODER)}
+    return {"python": python} | {name: version(name) for name in names} | ours
