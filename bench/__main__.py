@@ -13,6 +13,7 @@ from bench import clips, coverage, heartbeat, measuring, medcmr, million, report
 
 BENCHES = {
     "throughput": throughput.against_bare_aiohttp,
+    "slow server": throughput.against_a_slow_server,
     "rendering": throughput.against_codecs,
     "clips": clips.against_the_decoder,
     "heartbeat": heartbeat.paper_size,

@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
@@ -116,7 +117,6 @@ class _Asking(msgspec.Struct):
     whole: bool = False  # the plan has come to its end
     unseen: str = ""
     first_pass: bool = True
-    closing: bool = False
     replies: list[Row] = []
     size: int = 0  # of the replies
     failures: list[tuple[bytes, int, str]] = []
@@ -124,6 +124,7 @@ class _Asking(msgspec.Struct):
         default_factory=partial(ThreadPoolExecutor, 1, thread_name_prefix="store")
     )
     something_to_commit: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
+    closing: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
     committed: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
 
     def close(self) -> None:
@@ -150,11 +151,12 @@ class _Asking(msgspec.Struct):
             # A task of its own: a full queue must not keep a request to stop waiting.
             filler = group.create_task(self._fill(queue, crew))
             await self._finish([filler, *workers])
-            self.closing = True
+            self.closing.set()
             self.something_to_commit.set()
             await committer
             heart.cancel()
-        self.first_pass = self.closing = False
+        self.first_pass = False
+        self.closing.clear()
         await self._in_writer(self.studio.sources.keep)
         return not self.stop.is_set() and filler.result()
 
@@ -370,14 +372,14 @@ class _Asking(msgspec.Struct):
         """Commit what has gathered, at most every `_GATHER` seconds: a commit costs as much as many
         rows, so at thousands of replies a second small groups were measured to double the cost.
         """
-        while not self.closing or self.replies or self.failures:
+        while not self.closing.is_set() or self.replies or self.failures:
             if not self.replies and not self.failures:
                 self.something_to_commit.clear()
                 await self.something_to_commit.wait()
                 continue
-            few = len(self.replies) < _GROUP and self.size < _GROUP_SIZE
-            if few and not self.closing:
-                await asyncio.sleep(_GATHER)
+            if len(self.replies) < _GROUP and self.size < _GROUP_SIZE:
+                with suppress(TimeoutError):  # the last are not waited for
+                    await asyncio.wait_for(self.closing.wait(), _GATHER)
             replies, failures = self.replies, self.failures
             self.replies, self.failures, self.size = [], [], 0
             await self._in_writer(self.store.commit, replies, failures, self.asker)
