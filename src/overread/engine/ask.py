@@ -19,10 +19,17 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from overread.case import BadInput, Reader, ReaderFailure, Reply, Request, Trial
+from overread.case import BadInput, Inline, Reader, ReaderFailure, Reply, Request, Source, Trial
 from overread.engine.pace import Pace
 from overread.engine.store import Asker, Kept, Row, Store
-from overread.engine.studio import Slot, Studio, digests, reply_key, request_digest
+from overread.engine.studio import (
+    Slot,
+    SourceDigest,
+    Studio,
+    digests,
+    reply_key,
+    request_digest,
+)
 
 T = TypeVar("T")
 
@@ -228,18 +235,15 @@ class _Asking(msgspec.Struct):
         return list(items.values())
 
     async def _digest_sources(self, requests: list[Request]) -> None:
-        unknown = self.studio.sources.unknown(requests)
+        unknown = list(self.studio.sources.unknown(requests))
         if not unknown:
             return
-        loop = asyncio.get_running_loop()
-        jobs = [
-            loop.run_in_executor(self.studio.pool, self.studio.sources, source)
-            for source in unknown
-        ]
-        # A file that is not there is an error of its own trials, found again when they are keyed.
-        for outcome in await asyncio.gather(*jobs, return_exceptions=True):
-            if isinstance(outcome, BaseException) and not isinstance(outcome, BadInput):
-                raise outcome
+        loop, studio = asyncio.get_running_loop(), self.studio
+        # A share for each thread: handing one file over costs as much as digesting it.
+        shares = [unknown[at :: studio.threads] for at in range(min(studio.threads, len(unknown)))]
+        await asyncio.gather(
+            *[loop.run_in_executor(studio.pool, _digest, studio.sources, one) for one in shares]
+        )
         await self._in_writer(self.studio.sources.keep)
 
     # ------------------------------------------------------------ calling the reader
@@ -392,6 +396,13 @@ class _Asking(msgspec.Struct):
         return await asyncio.shield(
             asyncio.get_running_loop().run_in_executor(self.writer, do, *args)
         )
+
+
+def _digest(digest: SourceDigest, sources: Sequence[Source | Inline]) -> None:
+    """A file that is not there is an error of its own trials, found again when they are keyed."""
+    for source in sources:
+        with suppress(BadInput):
+            digest(source)
 
 
 def _told_to_wait(reason: str, demand: float, patience: float) -> str:
