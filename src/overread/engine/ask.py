@@ -12,16 +12,24 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
 import msgspec
 
-from overread.case import BadInput, Reader, ReaderFailure, Reply, Request, Trial
+from overread.case import BadInput, Inline, Reader, ReaderFailure, Reply, Request, Source, Trial
 from overread.engine.pace import Pace
 from overread.engine.store import Asker, Kept, Row, Store
-from overread.engine.studio import Slot, Studio, digests, reply_key, request_digest
+from overread.engine.studio import (
+    Slot,
+    SourceDigest,
+    Studio,
+    digests,
+    reply_key,
+    request_digest,
+)
 
 T = TypeVar("T")
 
@@ -116,7 +124,6 @@ class _Asking(msgspec.Struct):
     whole: bool = False  # the plan has come to its end
     unseen: str = ""
     first_pass: bool = True
-    closing: bool = False
     replies: list[Row] = []
     size: int = 0  # of the replies
     failures: list[tuple[bytes, int, str]] = []
@@ -124,6 +131,7 @@ class _Asking(msgspec.Struct):
         default_factory=partial(ThreadPoolExecutor, 1, thread_name_prefix="store")
     )
     something_to_commit: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
+    closing: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
     committed: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
 
     def close(self) -> None:
@@ -150,11 +158,12 @@ class _Asking(msgspec.Struct):
             # A task of its own: a full queue must not keep a request to stop waiting.
             filler = group.create_task(self._fill(queue, crew))
             await self._finish([filler, *workers])
-            self.closing = True
+            self.closing.set()
             self.something_to_commit.set()
             await committer
             heart.cancel()
-        self.first_pass = self.closing = False
+        self.first_pass = False
+        self.closing.clear()
         await self._in_writer(self.studio.sources.keep)
         return not self.stop.is_set() and filler.result()
 
@@ -226,18 +235,15 @@ class _Asking(msgspec.Struct):
         return list(items.values())
 
     async def _digest_sources(self, requests: list[Request]) -> None:
-        unknown = self.studio.sources.unknown(requests)
+        unknown = list(self.studio.sources.unknown(requests))
         if not unknown:
             return
-        loop = asyncio.get_running_loop()
-        jobs = [
-            loop.run_in_executor(self.studio.pool, self.studio.sources, source)
-            for source in unknown
-        ]
-        # A file that is not there is an error of its own trials, found again when they are keyed.
-        for outcome in await asyncio.gather(*jobs, return_exceptions=True):
-            if isinstance(outcome, BaseException) and not isinstance(outcome, BadInput):
-                raise outcome
+        loop, studio = asyncio.get_running_loop(), self.studio
+        # A share for each thread: handing one file over costs as much as digesting it.
+        shares = [unknown[at :: studio.threads] for at in range(min(studio.threads, len(unknown)))]
+        await asyncio.gather(
+            *[loop.run_in_executor(studio.pool, _digest, studio.sources, one) for one in shares]
+        )
         await self._in_writer(self.studio.sources.keep)
 
     # ------------------------------------------------------------ calling the reader
@@ -370,14 +376,14 @@ class _Asking(msgspec.Struct):
         """Commit what has gathered, at most every `_GATHER` seconds: a commit costs as much as many
         rows, so at thousands of replies a second small groups were measured to double the cost.
         """
-        while not self.closing or self.replies or self.failures:
+        while not self.closing.is_set() or self.replies or self.failures:
             if not self.replies and not self.failures:
                 self.something_to_commit.clear()
                 await self.something_to_commit.wait()
                 continue
-            few = len(self.replies) < _GROUP and self.size < _GROUP_SIZE
-            if few and not self.closing:
-                await asyncio.sleep(_GATHER)
+            if len(self.replies) < _GROUP and self.size < _GROUP_SIZE:
+                with suppress(TimeoutError):  # the last are not waited for
+                    await asyncio.wait_for(self.closing.wait(), _GATHER)
             replies, failures = self.replies, self.failures
             self.replies, self.failures, self.size = [], [], 0
             await self._in_writer(self.store.commit, replies, failures, self.asker)
@@ -390,6 +396,13 @@ class _Asking(msgspec.Struct):
         return await asyncio.shield(
             asyncio.get_running_loop().run_in_executor(self.writer, do, *args)
         )
+
+
+def _digest(digest: SourceDigest, sources: Sequence[Source | Inline]) -> None:
+    """A file that is not there is an error of its own trials, found again when they are keyed."""
+    for source in sources:
+        with suppress(BadInput):
+            digest(source)
 
 
 def _told_to_wait(reason: str, demand: float, patience: float) -> str:

@@ -86,12 +86,14 @@ class Guard(msgspec.Struct, frozen=True):
         """Make the socket for one resolved address, or refuse before anything is sent."""
         family, kind, protocol, _, target = address_info
         if not self.allows(host, str(target[0])):
-            raise ReaderFailure(
-                f"data-use guard: {self.refusal(host, f'address {target[0]}')}", heals=False
-            )
+            raise self.refused(host, str(target[0]))
         made = socket.socket(family=family, type=kind, proto=protocol)
         made.setblocking(False)
         return made
+
+    def refused(self, host: str, address: str) -> ReaderFailure:
+        said = self.refusal(host, f"address {address}")
+        return ReaderFailure(f"data-use guard: {said}", heals=False)
 
     def refusal(self, host: str, what: str) -> str:
         return (

@@ -1,38 +1,30 @@
-"""`openai:` readers: any OpenAI-compatible chat endpoint, over our own thin aiohttp client.
+"""`openai:` readers: any OpenAI-compatible chat endpoint.
 
-Our own, because at 64 connections it was measured at 6,700 requests/s where the openai package
-reached 410 and httpx 160. Base64 pictures are spliced into the body as they are: none of their
-characters needs escaping, so they never pass through a JSON encoder.
+Base64 pictures are spliced into the body as they are: none of their characters needs escaping, so
+they never pass through a JSON encoder, and no body is ever put together in one piece.
 """
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import time
-from collections.abc import Mapping
-from contextlib import AsyncExitStack
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
 
+from overread import __version__
 from overread.case import BadInput, Decoding, Limits, Prompt, ReaderFailure, Reply, Shown, ShownClip
 from overread.readers.guard import Guard, on_this_network
+from overread.readers.http_client import Client, Response
 from overread.readers.responses import listed_models, read_listing, read_response, transport_failure
 from overread.readers.secret import Secret
 from overread.readers.spec import ReaderSpec
 
-if TYPE_CHECKING:
-    import aiohttp
-
 _DEFAULT = Limits(concurrency=64)
-_MOST_BYTES = 32_000_000  # of a body: log-probabilities of every token take most of it
 _MOST_KEPT = 1_000_000  # characters of a reply: twice what the most talkative models may say
 _LISTED_WITHIN = 5.0  # seconds
-# Longer bodies are read and decoded two at a time; the others wait in the server's hands.
-_LONG = 1 << 18
 # Stock servers show a part of a video: vLLM takes 32 frames of it, and processors of some models
 # sample what is left. These fields of a request (vLLM's; others pass over them) ask for all of it.
 _EVERY_FRAME: dict[str, Any] = {
@@ -43,7 +35,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class OpenAIReader:
-    """A served model. One HTTP session, opened on the first call, closed with the reader."""
+    """A served model. Connections are opened by the first calls, and closed with the reader."""
 
     def __init__(self, spec: ReaderSpec, guard: Guard, key: Secret | None) -> None:
         self.name = spec.name
@@ -51,19 +43,17 @@ class OpenAIReader:
         self.limits = spec.limits(_DEFAULT)
         self.spec = spec
         self._guard = guard
-        self._url = spec.base_url.rstrip("/") + "/chat/completions"
-        self._host = urlsplit(self._url).hostname or ""
-        self._headers = {"Content-Type": "application/json"}
+        self._base = spec.base_url.rstrip("/")
+        self._path = urlsplit(self._base).path
+        host = urlsplit(self._base).hostname or ""
+        headers = {"User-Agent": f"overread/{__version__}", "Content-Type": "application/json"}
         self._key = key
         if key is not None:
-            _check_key_channel(spec, self._host)
-            self._headers["Authorization"] = f"Bearer {key.reveal()}"
-        self._connects_to = self._host
+            _check_key_channel(spec, host)
+            headers["Authorization"] = f"Bearer {key.reveal()}"
         if spec.proxy:
-            self._connects_to = urlsplit(spec.proxy).hostname or spec.proxy
-            guard.check_proxy(self._host, self._connects_to)
-        self._session: aiohttp.ClientSession | None = None
-        self._long = asyncio.Semaphore(2)
+            guard.check_proxy(host, urlsplit(spec.proxy).hostname or spec.proxy)
+        self._client = Client(self._base, guard, headers, spec.proxy)
         self._tail = _tail(spec, _without_nulls(spec.extra))
         films = spec.clips == "video" and spec.modality != "text"
         # With videos, the user's fields and those that keep a video whole, unless they say else.
@@ -85,31 +75,27 @@ class OpenAIReader:
             raise AssertionError("a text-only reader was handed pixels")
         filmed = self.spec.clips == "video" and any(clip.form == "video" for clip in prompt.clips)
         pieces = body_pieces(prompt, self.spec, self._films_tail if filmed else self._tail)
-        body = _joined(pieces)
         began = time.monotonic()
-        async with AsyncExitStack() as room:
-            status, headers, content = await self._answer("POST", self._url, room, data=body)
-            seconds = round(time.monotonic() - began, 6)
-            try:
-                reply = read_response(
-                    status, headers, content, seconds, _digest(pieces), secret=self._key
-                )
-                if len(content) > _MOST_KEPT:
-                    _refuse_endless(reply)
-                return reply
-            except ReaderFailure as failure:
-                hint = self._hint(status)
-                if not hint:
-                    raise
-                raise ReaderFailure(failure.reason + hint, heals=failure.heals) from None
+        response = await self._answer("POST", "/chat/completions", pieces, self.limits.timeout)
+        seconds = round(time.monotonic() - began, 6)
+        try:
+            reply = read_response(*response, seconds, _digest(pieces), secret=self._key)
+            if len(response.body) > _MOST_KEPT:
+                _refuse_endless(reply)
+            return reply
+        except ReaderFailure as failure:
+            hint = self._hint(response.status)
+            if not hint:
+                raise
+            raise ReaderFailure(failure.reason + hint, heals=failure.heals) from None
 
     async def models(self) -> tuple[int, list[str]]:
         """What the server lists under /models, and the status it answers with.
 
         Raises ReaderFailure where it does not answer.
         """
-        status, content = await self._model_list(self.limits.timeout)
-        return status, listed_models(content, self._key) if status == 200 else []
+        status, _, body = await self._answer("GET", "/models", [], self.limits.timeout)
+        return status, listed_models(body, self._key) if status == 200 else []
 
     async def listed(self) -> str:
         """How the server lists this model (id, root, created); "" where it does not say.
@@ -117,49 +103,19 @@ class OpenAIReader:
         Never more than a hint: whatever goes wrong here, the questions are asked.
         """
         try:
-            status, content = await self._model_list(_LISTED_WITHIN)
+            status, _, body = await self._answer("GET", "/models", [], _LISTED_WITHIN)
         except ReaderFailure:
             return ""
-        return read_listing(content, self.spec.model, self._key) if status == 200 else ""
-
-    async def _model_list(self, seconds: float) -> tuple[int, bytes]:
-        from aiohttp import ClientTimeout
-
-        url = self.spec.base_url.rstrip("/") + "/models"
-        async with AsyncExitStack() as room:
-            within = ClientTimeout(total=seconds)
-            status, _, content = await self._answer("GET", url, room, timeout=within)
-        return status, content
+        return read_listing(body, self.spec.model, self._key) if status == 200 else ""
 
     async def _answer(
-        self, method: str, url: str, room: AsyncExitStack, **options: Any
-    ) -> tuple[int, Mapping[str, str], bytes]:
-        """Status, headers and body of a response; long ones keep their place in `room`."""
-        session = self._session or self._open()
-        options |= {"allow_redirects": False, "proxy": self.spec.proxy}
+        self, method: str, path: str, pieces: list[bytes | Shown], seconds: float
+    ) -> Response:
+        body = [p if isinstance(p, bytes) else p.base64 for p in pieces]
         try:
-            async with session.request(method, url, **options) as response:
-                return response.status, response.headers, await self._content(response, room)
+            return await self._client.send(method, self._path + path, body, seconds)
         except Exception as error:
-            raise transport_failure(error, url, self.limits, self._key) from None
-
-    async def _content(self, response: aiohttp.ClientResponse, room: AsyncExitStack) -> bytes:
-        """The whole body, or a failure past what any honest completion holds."""
-        # A compressed body may be a thousand times as long as it says.
-        packed = "Content-Encoding" in response.headers
-        if not packed and (response.content_length or _LONG) < _LONG:
-            return await response.read()
-        pieces: list[bytes] = []
-        total = 0
-        async for piece in response.content.iter_any():
-            pieces.append(piece)
-            if total <= _LONG < total + len(piece):
-                await room.enter_async_context(self._long)
-            total += len(piece)
-            if total > _MOST_BYTES:
-                response.close()
-                raise ReaderFailure(f"too long: a reply of over {_MOST_BYTES:,} bytes", heals=False)
-        return b"".join(pieces)
+            raise transport_failure(error, self._base + path, self.limits, self._key) from None
 
     def _hint(self, status: int) -> str:
         """What a user may do about a refusal that has one usual cause."""
@@ -174,33 +130,8 @@ class OpenAIReader:
             return f" (is {self.spec.model} served there? overread doctor --reader looks)"
         return ""
 
-    def _open(self) -> aiohttp.ClientSession:
-        import aiohttp
-
-        class NoCookies(aiohttp.DummyCookieJar):
-            """Not even parsed: the parser logs the names it refuses, and they may be the key."""
-
-            def update_cookies_from_headers(self, *_: object) -> None: ...
-
-        connector = aiohttp.TCPConnector(
-            limit=0,  # the pace decides how many calls are under way
-            socket_factory=functools.partial(self._guard.socket_for, self._connects_to),
-        )
-        self._session = aiohttp.ClientSession(
-            connector=connector,
-            headers=self._headers,
-            timeout=aiohttp.ClientTimeout(total=self.limits.timeout),
-            trust_env=False,  # a proxy from the environment would be a host nobody named
-            cookie_jar=NoCookies(),
-            auto_decompress=True,
-        )
-        return self._session
-
     async def close(self) -> None:
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
-            await asyncio.sleep(0)  # let transports finish closing
+        await self._client.close()
 
 
 def _refuse_endless(reply: Reply) -> None:
@@ -216,7 +147,8 @@ def _refuse_endless(reply: Reply) -> None:
 
 def request_body(prompt: Prompt, spec: ReaderSpec, tail: bytes = b"") -> bytes:
     """The JSON body. Text goes through an encoder, base64 is spliced in between."""
-    return _joined(body_pieces(prompt, spec, tail))
+    pieces = body_pieces(prompt, spec, tail)
+    return b"".join([p if isinstance(p, bytes) else p.base64 for p in pieces])
 
 
 def body_pieces(prompt: Prompt, spec: ReaderSpec, tail: bytes) -> list[bytes | Shown]:
@@ -271,10 +203,6 @@ def _ending(decoding: Decoding, max_tokens_name: str, tail: bytes) -> bytes:
     if decoding.seed is not None:
         fields["seed"] = decoding.seed
     return b"]," + _encode(fields)[1:-1] + tail + b"}"
-
-
-def _joined(pieces: list[bytes | Shown]) -> bytes:
-    return b"".join([p if isinstance(p, bytes) else p.base64 for p in pieces])
 
 
 def _digest(pieces: list[bytes | Shown]) -> str:

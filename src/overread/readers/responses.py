@@ -11,7 +11,8 @@ from typing import Any
 
 import msgspec
 
-from overread.case import Limits, ReaderFailure, Reply
+from overread.case import Limits, ReaderFailure, Reply, printable
+from overread.readers.http_client import Broken, Unreachable, Untrusted
 from overread.readers.secret import Secret
 
 _HEALING = frozenset({408, 409, 425, 429, *range(500, 600)} - {501, 505})
@@ -42,7 +43,7 @@ def read_response(
     """
     hide: Hide = secret.hide if secret else str
     if 300 <= status < 400:
-        where = _line(headers.get("Location", "elsewhere"), hide, 200)
+        where = _line(headers.get("location", "elsewhere"), hide, 200)
         raise ReaderFailure(f"HTTP {status}: redirects to {where} are not followed", heals=False)
     try:
         data = _lenient(body)
@@ -170,7 +171,7 @@ def _failure(status: int, message: str, headers: Mapping[str, str]) -> ReaderFai
         heals=status in _THROTTLING
         or ((status in _HEALING or status == 0) and not _NEVER_HEALS.search(message)),
         throttled=status in _THROTTLING,
-        retry_after=_retry_after(headers.get("Retry-After")),
+        retry_after=_retry_after(headers.get("retry-after")),
     )
 
 
@@ -213,25 +214,18 @@ def transport_failure(
     error: Exception, url: str, limits: Limits, secret: Secret | None
 ) -> ReaderFailure:
     """A failure below HTTP: refused, reset, timed out, cut short. All but misuse heal."""
-    import aiohttp
-    from aiohttp.http_exceptions import HttpProcessingError
-
-    cause: BaseException | None = error
-    while cause is not None:  # the guard's refusal may come wrapped
-        if isinstance(cause, ReaderFailure):
-            return cause
-        cause = cause.__cause__ or cause.__context__
+    if isinstance(error, ReaderFailure):  # the guard's, or of a body without end
+        return error
     if isinstance(error, TimeoutError):
         remedy = f"raise timeout= or lower concurrency= ({limits.concurrency}) if it is slow"
         return ReaderFailure(f"timeout: no reply within {limits.timeout:g} s; {remedy}", heals=True)
     # Whoever breaks HTTP is quoted by the parser, and may have been repeating the key.
-    detail = _line(error, secret.hide if secret else str, 200) or type(error).__name__
-    if isinstance(error, aiohttp.InvalidURL):
-        return ReaderFailure(f"bad URL: {url}", heals=False)
-    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+    said = _line(error, secret.hide if secret else str, 200) or type(error).__name__
+    detail = printable(said)
+    if isinstance(error, Untrusted):
         return ReaderFailure(f"TLS: {detail}", heals=False)
-    if isinstance(error, aiohttp.ClientConnectorError):
-        return ReaderFailure(f"cannot connect: {url} ({error.os_error or detail})", heals=True)
-    if isinstance(error, aiohttp.ClientError | HttpProcessingError | OSError | ValueError):
+    if isinstance(error, Unreachable):
+        return ReaderFailure(f"cannot connect: {url} ({detail})", heals=True)
+    if isinstance(error, Broken | OSError | ValueError):
         return ReaderFailure(f"connection broke: {detail}", heals=True)
     raise error
