@@ -347,7 +347,7 @@ def clustered_share(record: Measure, hits: Mask, clusters: Ints, *, robust: bool
     """
     from overread.measuring.notes import NOTHING
     from overread.stats import clustered_share as shared
-    from overread.stats import design_effect, wilson
+    from overread.stats import counted_from_zero, design_effect, wilson
 
     n, k = int(hits.size), int(hits.sum())
     if not n:
@@ -362,7 +362,7 @@ def clustered_share(record: Measure, hits: Mask, clusters: Ints, *, robust: bool
         found = wilson(k, n, design_effect=effect)
     made = msgspec.structs.replace(filled, se=found.sd, low=found.low, high=found.high)
     made = with_method(made, Method(kind="wilson", effect=effect))
-    return flagged_few(made, int(np.unique(clusters).size)) if robust else made
+    return flagged_few(made, int(counted_from_zero(clusters).max()) + 1) if robust else made
 
 
 def bounded(record: Measure, found: Interval, spread: Spread) -> Measure:

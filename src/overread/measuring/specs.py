@@ -300,12 +300,11 @@ def _without_answer(counted: Counted, among: Mask) -> dict[str, int]:
     if counted.why is None:
         return {}
     why = counted.why[counted.population]
-    why = why if why.ndim == 2 else why[:, None]
-    return {
-        word: n
-        for code, word in enumerate(OUTCOMES)
-        if code and (n := int(((why == code) & among).any(axis=1).sum()))
-    }
+    if why.ndim == 1:
+        counts = np.bincount(why[among.any(axis=1)], minlength=len(OUTCOMES)).tolist()
+    else:
+        counts = [((why == code) & among).any(axis=1).sum() for code in range(len(OUTCOMES))]
+    return {word: int(n) for word, n in list(zip(OUTCOMES, counts, strict=True))[1:] if n}
 
 
 def worst_cases(record: Measure, counted: Counted) -> Iterator[Measure]:

@@ -15,7 +15,6 @@ import msgspec
 from overread import records
 from overread.benchmarks.base import Benchmark
 from overread.case import BadInput, Figure, Measure, Policy, Reader, Table
-from overread.engine import Tally
 from overread.records import RunRecord
 from overread.runs._kept import Kept, benchmark_of, records_of, reopened, tables_of
 from overread.runs._opening import Tell, case_file, may_draw, open_cases, recorded_cases
@@ -23,6 +22,7 @@ from overread.runs._opening import Tell, case_file, may_draw, open_cases, record
 if TYPE_CHECKING:
     import polars as pl
 
+    from overread.engine import Tally
     from overread.runs._running import Watch
 
 _TEXT = ("reader", "measure", "method", "family", "label", "note")

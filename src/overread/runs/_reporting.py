@@ -21,9 +21,6 @@ from overread.benchmarks.base import Benchmark, Tables
 from overread.case import BadInput, Card, Clip, Inline, Measure, Picture, Policy, Shown, Source
 from overread.records import RUN_FILES, RunRecord, check_folder, folder_being_written, make_private
 from overread.report import DISCLAIMER
-from overread.report import gate as rules_of
-from overread.report.gate import Gated, GatedRun
-from overread.runs._comparing import Paired
 from overread.runs._kept import Kept, kept_runs, records_of
 from overread.runs._measuring import with_pictures
 from overread.runs._opening import Tell
@@ -33,6 +30,7 @@ from overread.scratch import scratch_folder
 if TYPE_CHECKING:
     from overread.imaging import Films
     from overread.report import Reported
+    from overread.report.gate import Gated, GatedRun
 
 _PAGE: Final = "report.html"
 _MOST_CARDS: Final = 2_000
@@ -420,6 +418,10 @@ def gate(
     `junit_file` the rulings are written there, too. Its `exit_code` is 0 if every rule is met, 1 if
     one is broken, and 4 if none is broken but the data cannot tell of one.
     """
+    from overread.report import gate as rules_of
+    from overread.report.gate import Gated, GatedRun
+    from overread.runs._comparing import Paired
+
     rules = Path(policy)
     held = rules_of.policy_bytes(rules)  # once: what is hashed is what was judged by
     found = rules_of.read_policy(rules, held)

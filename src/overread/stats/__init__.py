@@ -38,6 +38,7 @@ from overread.stats._clusters import (
     Spread,
     clustered_mean,
     clustered_share,
+    counted_from_zero,
     spread_of_mean,
     wilson_bounds,
 )
@@ -112,6 +113,7 @@ __all__ = [
     "clustered_share",
     "cohen_kappa",
     "corrected_rate",
+    "counted_from_zero",
     "debiased_ece",
     "design_effect",
     "difference_p",

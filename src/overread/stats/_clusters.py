@@ -21,6 +21,8 @@ Floats = NDArray[np.float64]
 # differ from the others weigh as much as that belief. Chosen by simulation (`bench/coverage.py`).
 USUAL: Final = 0.5
 BELIEF: Final = 1.5
+# Codes up to this are counted, larger ones sorted.
+_CODES: Final = 1 << 17
 FEW: Final = 5
 """Below so many clusters an interval promises more than it can hold, and is flagged."""
 
@@ -31,6 +33,21 @@ class Spread(NamedTuple):
     effect: float
     variance: float
     df: float
+
+
+def counted_from_zero(labels: ArrayLike) -> NDArray[np.int64]:
+    """Labels as codes 0, 1, … in their sorted order; codes with gaps are not sorted for it.
+
+    Examples
+    --------
+    >>> counted_from_zero(["b", "a", "b"]).tolist(), counted_from_zero([7, 3, 7]).tolist()
+    ([1, 0, 1], [1, 0, 1])
+    """
+    given = np.asarray(labels)
+    if given.dtype == np.int64 and given.size and 0 <= given.min() <= given.max() < _CODES:
+        codes: NDArray[np.int64] = (np.cumsum(np.bincount(given) > 0) - 1)[given]
+        return codes
+    return np.unique(given, return_inverse=True)[1]
 
 
 def spread_of_mean(values: ArrayLike, clusters: ArrayLike) -> Spread:
@@ -73,7 +90,7 @@ def spread_of_mean(values: ArrayLike, clusters: ArrayLike) -> Spread:
     2.21
     """
     x: Floats = np.asarray(values, dtype=float)
-    _, where = np.unique(np.asarray(clusters), return_inverse=True)
+    where = counted_from_zero(clusters)
     sizes = np.bincount(where)
     n, count = x.size, sizes.size
     residuals = x - x.mean()
@@ -139,7 +156,7 @@ def clustered_share(hits: ArrayLike, clusters: ArrayLike) -> tuple[Interval, flo
     n, k = int(x.size), int(x.sum())
     if n == 0:
         return Interval(None, None, None, None, 0), 1.0
-    _, where = np.unique(np.asarray(clusters), return_inverse=True)
+    where = counted_from_zero(clusters)
     sizes = np.bincount(where)
     if sizes.size == 1 or n == 1:
         return Interval(k / n, None, None, None, n), 1.0
@@ -174,9 +191,16 @@ def _upper(hits: NDArray[np.int64], sizes: NDArray[np.int64]) -> tuple[float, fl
     np.divide(count / (count - 1) * between, mass, out=raw, where=mass > 0)
     effect = _effect(raw, mass, sizes, n)
     # The variance that p itself gives is known; only what clusters add is estimated.
-    added = np.maximum((1 - 1 / effect) ** 2 / (count - 1), 1e-12)
-    worth = n / effect * (Z95 / stdtrit(1 / added, 0.975)) ** 2
-    return float(effect[-1]), float(wilson_bounds(p, worth)[1].max())
+    df = 1 / np.maximum((1 - 1 / effect) ** 2 / (count - 1), 1e-12)
+
+    def bounds(some: Any, t: Any) -> Floats:
+        return wilson_bounds(p[some], n / effect[some] * (Z95 / t) ** 2)[1]
+
+    # Student's quantile costs most. The fewest degrees of freedom make the widest bounds: only
+    # what reaches the last one even so can be the largest.
+    widest = bounds(slice(None), stdtrit(df.min(), 0.975)) + 1e-9
+    some = np.flatnonzero(widest >= bounds([-1], stdtrit(df[-1:], 0.975))[0])
+    return float(effect[-1]), float(bounds(some, stdtrit(df[some], 0.975)).max())
 
 
 def wilson_bounds(p: Floats, m: Floats) -> tuple[Floats, Floats]:
