@@ -29,7 +29,7 @@ from overread.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from overread.imaging import Films
-    from overread.report import Reported
+    from overread.report import Drawings, Reported
     from overread.report.gate import Gated, GatedRun
 
 _PAGE: Final = "report.html"
@@ -52,6 +52,7 @@ def reported(
     include_images: bool = False,
     cards: int = OWN_CARDS,
     seed: int = 0,
+    drawings: Drawings | None = None,
 ) -> Reported:
     """Everything a page shows of one run.
 
@@ -59,7 +60,7 @@ def reported(
     and paragraphs are made of the measures alone. Its `record` is the run's as the page may show
     it; its `pictures` says whether this page shows any.
     """
-    from overread.report import Reported, choose
+    from overread.report import Drawings, Reported, choose
 
     bench, record, tables, measures = kept.bench, kept.record, kept.tables, kept.measures.measures
     exhibits = {x.name: x for x in bench.exhibits(measures, record.signature)}
@@ -96,6 +97,7 @@ def reported(
         strata=strata,
         slides=slides,
         include_images=include_images,
+        drawings=drawings or Drawings.kept_in(kept.folder),
     )
 
 
