@@ -210,17 +210,20 @@ def linked_clusters(owners: pl.DataFrame, n: int) -> Ints:
     `owners` has a row for each tie: `place` of the case and `owner`. Codes are given where a
     cluster is first seen, so names do not matter.
     """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
     ties = owners.drop_nulls()
     if not ties.height:
         return np.arange(n)
     owner = ties["owner"].rank("dense").to_numpy().astype(np.int64) - 1 + n
     place = ties["place"].to_numpy()
-    size = int(owner.max()) + 1
-    graph = coo_array((np.ones(len(place), np.int8), (place, owner)), shape=(size, size))
-    _, found = connected_components(graph, directed=False)
+    found = np.arange(n)
+    found[place] = owner
+    if (found[place] != owner).any():  # a case of several owners ties theirs together
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        size = int(owner.max()) + 1
+        graph = coo_array((np.ones(len(place), np.int8), (place, owner)), shape=(size, size))
+        _, found = connected_components(graph, directed=False)
     _, first, codes = np.unique(found[:n], return_index=True, return_inverse=True)
     rank = np.empty(first.size, dtype=np.int64)
     rank[np.argsort(first)] = np.arange(first.size)

@@ -246,6 +246,8 @@ def report(
     >>> from overread.runs import report
     >>> report(["runs/a", "runs/b"], "both.html", latex="tables")  # doctest: +SKIP
     """
+    from overread.report import Drawings
+
     if not 0 <= cards <= _MOST_CARDS:
         raise BadInput(f"--cases {cards}: it must be from 0 to {_MOST_CARDS}.")
     if not 0 <= seed <= _LARGEST_SEED:
@@ -257,14 +259,19 @@ def report(
     if out is not None or len(places) != 1:
         _check_page(page)
     _check_exports(exports, places)
+    drawings = [Drawings.kept_in(place) for place in places]
+    for kept_drawings in drawings:
+        kept_drawings.warm_up()
     opened = kept_runs(places)
     if out is None and len(places) == 1:  # after the folder is known to be a run
         _check_page(page)
     pictured = [kept_today(kept, include_images, tell) for kept in opened]
     opened = [kept for kept, _ in pictured]
     runs = [
-        reported(kept, found, include_images=include_images, cards=cards, seed=seed)
-        for kept, found in pictured
+        reported(
+            kept, found, include_images=include_images, cards=cards, seed=seed, drawings=drawn
+        )
+        for (kept, found), drawn in zip(pictured, drawings, strict=True)
     ]
     policy: Policy = (
         "credentialed" if any(k.record.policy == "credentialed" for k in opened) else "open"
