@@ -136,17 +136,19 @@ class RunArrays:
         """
         found: dict[int, Measure] = {}
         waiting: dict[str, list[tuple[int, Estimate]]] = {}
+        widths: dict[str, int] = {}
         for place, one in enumerate(made):
             if isinstance(one, Measure) or one.columns is None or one.counted is None:
                 found[place] = one if isinstance(one, Measure) else one.record
                 continue
             part = self.part_of(one.counted)
             batch = waiting.setdefault(part, [])
-            full = sum(map(_width, batch)) + one.columns.shape[1] > _WAITING
+            widths[part] = widths.get(part, 0) + one.columns.shape[1]
             # Where what is drawn together decides the draws, all of it is.
-            if full and batch and not self.resampling.by_content:
+            if widths[part] > _WAITING and batch and not self.resampling.by_content:
                 found |= self._finished(part, batch)
                 batch.clear()
+                widths[part] = one.columns.shape[1]
             batch.append((place, self._narrowed(one, part)))
         for part, batch in waiting.items():
             found |= self._finished(part, batch)
@@ -183,11 +185,6 @@ class RunArrays:
 
 JUDGES_WORTH: Final = ("judge unfit", "judge not checked")
 """What can be said against a judge, the worse first."""
-
-
-def _width(waiting: tuple[int, Estimate]) -> int:
-    columns = waiting[1].columns
-    return 0 if columns is None else columns.shape[1]
 
 
 def group_names(values: Words, known: Iterable[str] = ()) -> list[str]:

@@ -300,8 +300,9 @@ def _without_answer(counted: Counted, among: Mask) -> dict[str, int]:
     if counted.why is None:
         return {}
     why = counted.why[counted.population]
-    if why.ndim == 1:
-        counts = np.bincount(why[among.any(axis=1)], minlength=len(OUTCOMES)).tolist()
+    if why.ndim == 1 or why.shape[1] == 1:
+        some = why.reshape(-1)[among[:, 0] if among.shape[1] == 1 else among.any(axis=1)]
+        counts = np.bincount(some, minlength=len(OUTCOMES)).tolist()
     else:
         counts = [((why == code) & among).any(axis=1).sum() for code in range(len(OUTCOMES))]
     return {word: int(n) for word, n in list(zip(OUTCOMES, counts, strict=True))[1:] if n}
