@@ -268,9 +268,7 @@ def report(
     pictured = [kept_today(kept, include_images, tell) for kept in opened]
     opened = [kept for kept, _ in pictured]
     runs = [
-        reported(
-            kept, found, include_images=include_images, cards=cards, seed=seed, drawings=drawn
-        )
+        reported(kept, found, include_images=include_images, cards=cards, seed=seed, drawings=drawn)
         for (kept, found), drawn in zip(pictured, drawings, strict=True)
     ]
     policy: Policy = (
