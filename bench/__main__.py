@@ -1,6 +1,7 @@
 """`make bench`: every speed claim of the project, measured in one run and printed as JSON.
 
-Ratios, not times: both sides of each comparison run here and now. Exits 1 when one does not hold.
+Ratios, not times: both sides of each comparison run here and now, and what commands take is told
+in beats of a loop (`calibration.py`). Exits 1 when one does not hold.
 """
 
 from __future__ import annotations
@@ -9,7 +10,17 @@ import argparse
 import json
 import sys
 
-from bench import clips, coverage, heartbeat, measuring, medcmr, million, report, throughput
+from bench import (
+    clips,
+    commands,
+    coverage,
+    heartbeat,
+    measuring,
+    medcmr,
+    million,
+    report,
+    throughput,
+)
 
 BENCHES = {
     "throughput": throughput.against_bare_aiohttp,
@@ -20,6 +31,7 @@ BENCHES = {
     "million": million.flat_memory,
     "measuring": measuring.full_size,
     "report": report.of_all_sizes,
+    "commands": commands.against_the_loop,
     "coverage": coverage.of_every_measure,
 }
 
