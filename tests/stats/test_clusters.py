@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overread.stats import clustered_mean, clustered_share, spread_of_mean, wilson
+from overread.stats import (
+    clustered_mean,
+    clustered_share,
+    counted_from_zero,
+    spread_of_mean,
+    wilson,
+)
 
 clustered = st.integers(2, 12).flatmap(
     lambda count: st.lists(
@@ -118,3 +124,42 @@ def test_a_share_is_covered_as_often_as_promised(count, size, alike, rate):
         held += found.low <= rate <= found.high
     # 400 times: 0.93 less three standard errors of a coverage of 0.93.
     assert held / times >= 0.93 - 3 * math.sqrt(0.93 * 0.07 / times)
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 9)), min_size=3, max_size=60))
+def test_the_upper_bound_is_the_largest_of_all_with_fewer_hits(rows):
+    """What is left out because it cannot be the largest is none that is."""
+    from scipy.special import stdtrit
+
+    from overread.stats import _clusters as clusters
+
+    hits, owners = (np.array(part) for part in zip(*rows, strict=True))
+    where = clusters.counted_from_zero(owners)
+    sizes = np.bincount(where)
+    of = np.bincount(where, weights=hits).astype(np.int64)
+    n, count = int(sizes.sum()), sizes.size
+    if count in (1, n):
+        return
+    order = np.lexsort((sizes, -of))
+    bounds = []
+    for k in range(int(of.sum()) + 1):
+        own = np.zeros_like(of)
+        left = k
+        for place in order:
+            own[place] = min(left, of[place])
+            left -= own[place]
+        p = k / n
+        mass = n * p * (1 - p)
+        raw = count / (count - 1) * float(((own - p * sizes) ** 2).sum()) / mass if mass else 1.0
+        effect = clusters._effect(raw, mass, sizes, n)
+        t = stdtrit(1 / max((1 - 1 / effect) ** 2 / (count - 1), 1e-12), 0.975)
+        bounds.append(clusters.wilson_bounds(p, n / effect * (clusters.Z95 / t) ** 2)[1])
+    assert clusters._upper(of, sizes)[1] == pytest.approx(max(bounds), abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.int32, str])
+def test_labels_are_counted_in_their_sorted_order(kind):
+    labels = np.array([7, 3, 9, 3, 1_000_000, 7]).astype(kind)
+    expected = np.unique(labels, return_inverse=True)[1]
+    assert (counted_from_zero(labels) == expected).all()
+    assert (counted_from_zero(labels[:4]) == np.unique(labels[:4], return_inverse=True)[1]).all()
