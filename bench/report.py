@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import random
 import subprocess
 import sys
@@ -17,7 +16,8 @@ import time
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
-from bench.measuring import CASES, FINDINGS, READERS, make_results
+from bench.calibration import once
+from bench.measuring import CASES, FINDINGS, READERS, imported
 from tests.support.chromium import chromium, why_not
 from tests.support.served import running
 
@@ -32,8 +32,8 @@ def of_all_sizes() -> dict:
     with tempfile.TemporaryDirectory() as scratch:
         place = Path(scratch)
         opened = _opened(place / "demo")
-        seconds, peak, size = _reported(_imported(place, CASES), place / "page.html")
-        asked = _served(_imported(place, SERVED_CASES))
+        seconds, peak, size = _reported(imported(place, CASES, "open"), place / "page.html")
+        asked = _served(imported(place, SERVED_CASES, "open"))
     p95 = asked["p95_ms"]
     return {
         "demo": opened,
@@ -51,17 +51,6 @@ def of_all_sizes() -> dict:
         and size < 8
         and p95 < SERVE_MS,
     }
-
-
-def _imported(scratch: Path, n: int) -> Path:
-    source, out = scratch / f"made-{n}", scratch / f"run-{n}"
-    make_results(source, n)
-    (source / "dataset.toml").write_text('policy = "open"\n')  # cases of others are not shown
-    command = [sys.executable, "-m", "overread", "import", "grounding", "--out", str(out)]
-    command += ["--cases", str(source / "manifest.csv"), "--replies", str(source / "results")]
-    command += ["--readers", str(source / "models.json")]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    return out
 
 
 # ---------------------------------------------------------------- the demo's page in a browser
@@ -101,13 +90,8 @@ def _opened(out: Path) -> dict:
 
 def _reported(run: Path, page: Path) -> tuple[float, float, float]:
     """Seconds, the most memory the process held by the kernel's account, megabytes of page."""
-    command = [sys.executable, "-m", "overread", "report", str(run), "--out", str(page)]
-    began = time.perf_counter()
-    child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    _, status, used = os.wait4(child.pid, 0)
-    if status:
-        raise RuntimeError(f"{' '.join(command)} ended with {status}")
-    return time.perf_counter() - began, used.ru_maxrss / 1024, page.stat().st_size / 1e6
+    command = [sys.executable, "-m", "overread", "report", run, "--out", page]
+    return *once(command), page.stat().st_size / 1e6
 
 
 # ---------------------------------------------------------------- pages of cases

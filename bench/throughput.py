@@ -12,7 +12,7 @@ from bench.clients import bare_aiohttp, own_client, raw_socket
 from bench.films import picture, questions, write_films
 from tests.support.served import served
 
-from overread.case import Prompt, PromptMessage, Reply
+from overread.case import Prompt, PromptMessage, Reply, Source
 from overread.engine import Sources, Store, Studio, ask
 from overread.imaging import render
 from overread.readers import Guard, open_reader, parse_spec

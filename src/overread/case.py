@@ -631,7 +631,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 
     def svg(self, background: str = "white") -> str:
         """The drawing as an SVG document. Nothing is fetched."""
-        return _drawn(self._json(background))
+        return _drawn(self.specification(background))
 
     def save(self, path: str | Path) -> None:
         """Write the drawing; the suffix says how: .svg, .png (300 dpi), .pdf, .json, .csv.
@@ -643,7 +643,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
             ".svg": lambda: self.svg().encode(),
             ".png": self._png,
             ".pdf": self._pdf,
-            ".json": lambda: msgspec.json.format(self._json("white").encode()),
+            ".json": lambda: msgspec.json.format(self.specification("white").encode()),
             ".csv": self._csv,
         }
         make = making.get(place.suffix.lower())
@@ -659,7 +659,8 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
         except OSError as error:
             raise BadInput(f"{place}: {error.strerror}. Give a file that can be written.") from None
 
-    def _json(self, background: str) -> str:
+    def specification(self, background: str) -> str:
+        """What the renderer is given, as JSON: the drawing follows from it alone."""
         whole = _drawable(self.spec | {"background": background})
         return msgspec.json.encode(whole).decode()
 

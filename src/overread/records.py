@@ -35,7 +35,7 @@ _MARK = f"{UNFINISHED}mark"
 _MOST_RECORD = 1 << 24
 RUN_FILES = (
     "run.toml", "measures.json", "cases.parquet", "answers.parquet", "verdicts.parquet",
-    "left_out.csv", "report.html",
+    "left_out.csv", "report.html", "drawings.json",
 )  # fmt: skip
 
 

@@ -126,3 +126,29 @@ def test_a_column_that_comes_again_has_the_same_totals():
     totals = Resampling(np.arange(50), tallied=True, **how).totals(table)
     assert np.allclose(totals, Resampling(np.arange(50), **how).totals(table))
     assert (totals[:, 0] == totals[:, 2]).all()
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_columns_are_summed_to_the_last_bit_as_numpy_does(width, order):
+    from overread.measuring.estimates import column_sums
+
+    draw = np.random.default_rng(width)
+    table = draw.normal(size=(5_001, width)) * 10.0 ** draw.integers(-8, 8, (5_001, width))
+    table = np.asarray(table, order=order)
+    assert (column_sums(table) == table.sum(axis=0)).all()
+    assert (column_sums(table[::3]) == table[::3].sum(axis=0)).all()
+    assert (column_sums(table[:0]) == table[:0].sum(axis=0)).all()
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_cases_that_share_an_owner_are_one_cluster(several):
+    import polars as pl
+
+    from overread.measuring.arrays import linked_clusters
+
+    owners = [(0, "b"), (1, "a"), (3, "b"), (4, None)]
+    owners += [(1, "b")] if several else []
+    frame = pl.DataFrame(owners, schema={"place": pl.Int64, "owner": pl.String}, orient="row")
+    expected = [0, 0, 1, 0, 2] if several else [0, 1, 2, 0, 3]
+    assert linked_clusters(frame, 5).tolist() == expected

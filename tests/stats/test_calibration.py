@@ -110,3 +110,15 @@ def test_unknown_edges_are_refused():
 def test_informative_counts_exact_zeros_and_ones(c, share):
     exactly = sum(value in (0.0, 1.0) for value in c)
     assert informative(c, share) is (bool(c) and exactly / len(c) < share)
+
+
+@pytest.mark.parametrize("n", [1, 7, 40, 300])
+@pytest.mark.parametrize("edges", ["floor", "linspace"])
+def test_chances_drawn_once_for_several_readers_give_the_same_p(n, edges):
+    from overread.stats import calibrated_p
+
+    draw = np.random.default_rng(n)
+    said, outcome = draw.random(n).round(1), draw.random(n) < 0.6
+    shared = np.random.RandomState(5).random_sample(199 * 300)
+    alone = calibrated_p(said, outcome, times=199, seed=5, edges=edges)
+    assert calibrated_p(said, outcome, times=199, seed=5, edges=edges, chances=shared) == alone

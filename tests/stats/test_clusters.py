@@ -14,6 +14,7 @@ from overread.stats import (
     Z95,
     clustered_mean,
     clustered_share,
+    counted_from_zero,
     differing_clusters,
     spread_of_mean,
     wilson,
@@ -216,3 +217,45 @@ def test_of_a_rare_outcome_as_many_differ_as_have_it(n, k):
     assert found == pytest.approx(min(n, wanted))
     assert found == pytest.approx(differing_clusters([0] * hits + [1] * (n - hits), range(n)))
     assert differing_clusters([1] * n, range(n)) == n
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 9)), min_size=3, max_size=60))
+def test_no_set_with_fewer_of_the_hits_has_a_larger_upper_bound(rows):
+    """What is left out because it cannot be the largest is none that is."""
+    from scipy.special import stdtrit
+
+    from overread.stats import _clusters as clusters
+
+    hits, owners = (np.array(part) for part in zip(*rows, strict=True))
+    where = clusters.counted_from_zero(owners)
+    sizes = np.bincount(where)
+    of = np.bincount(where, weights=hits).astype(np.int64)
+    n, count = int(sizes.sum()), sizes.size
+    if count in (1, n):
+        return
+    order = np.lexsort((sizes, -of))
+    bounds = []
+    for k in range(int(of.sum()) + 1):
+        own = np.zeros_like(of)
+        left = k
+        for place in order:
+            own[place] = min(left, of[place])
+            left -= own[place]
+        p = k / n
+        mass = n * p * (1 - p)
+        raw = count / (count - 1) * float(((own - p * sizes) ** 2).sum()) / mass if mass else 1.0
+        effect = clusters._effect(raw, mass, sizes, n)
+        t = stdtrit(1 / max((1 - 1 / effect) ** 2 / (count - 1), 1e-12), 0.975)
+        bounds.append(clusters.wilson_bounds(p, n / effect * (clusters.Z95 / t) ** 2)[1])
+    found = clusters._upper(of, sizes)[1]
+    assert found >= max(bounds) - 1e-12
+    if sizes.min() == sizes.max():
+        assert found == pytest.approx(max(bounds), abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.int32, str])
+def test_labels_are_counted_in_their_sorted_order(kind):
+    labels = np.array([7, 3, 9, 3, 1_000_000, 7]).astype(kind)
+    expected = np.unique(labels, return_inverse=True)[1]
+    assert (counted_from_zero(labels) == expected).all()
+    assert (counted_from_zero(labels[:4]) == np.unique(labels[:4], return_inverse=True)[1]).all()

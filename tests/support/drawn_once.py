@@ -15,7 +15,7 @@ from overread import case
 from overread.case import Clip, Figure, Overlay, Picture, Shown
 from overread.imaging._files import read
 from overread.phantoms import sets
-from overread.report import browser, document
+from overread.report import Drawings, browser, document
 from overread.runs._reporting import Pictures
 
 __all__ = ["draw_once"]
@@ -42,7 +42,7 @@ def _keep_drawings(patch: pytest.MonkeyPatch) -> None:
     draw = document.inline_svg
     kept: dict[tuple[bytes, str], str] = {}
 
-    def inline_svg(figure: Figure, prefix: str) -> str:
+    def inline_svg(figure: Figure, prefix: str, drawings: Drawings | None = None) -> str:
         key = blake2b(repr(figure).encode(errors="surrogatepass")).digest(), prefix
         if key not in kept:
             kept[key] = draw(figure, prefix)

@@ -118,6 +118,8 @@ def judge_counts(
     `among` says of a reply's condition whether verdicts on it are compared at all. A label that
     neither judge was asked for is not missing.
     """
+    if verdicts["judge"].n_unique() < 2:
+        return
     compared = [
         one
         for one in verdicts_in(questions, verdicts, cases, checks=False)

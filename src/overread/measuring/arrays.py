@@ -136,17 +136,19 @@ class RunArrays:
         """
         found: dict[int, Measure] = {}
         waiting: dict[str, list[tuple[int, Estimate]]] = {}
+        widths: dict[str, int] = {}
         for place, one in enumerate(made):
             if isinstance(one, Measure) or one.columns is None or one.counted is None:
                 found[place] = one if isinstance(one, Measure) else one.record
                 continue
             part = self.part_of(one.counted)
             batch = waiting.setdefault(part, [])
-            full = sum(map(_width, batch)) + one.columns.shape[1] > _WAITING
+            widths[part] = widths.get(part, 0) + one.columns.shape[1]
             # Where what is drawn together decides the draws, all of it is.
-            if full and batch and not self.resampling.by_content:
+            if widths[part] > _WAITING and batch and not self.resampling.by_content:
                 found |= self._finished(part, batch)
                 batch.clear()
+                widths[part] = one.columns.shape[1]
             batch.append((place, self._narrowed(one, part)))
         for part, batch in waiting.items():
             found |= self._finished(part, batch)
@@ -185,11 +187,6 @@ JUDGES_WORTH: Final = ("judge unfit", "judge not checked")
 """What can be said against a judge, the worse first."""
 
 
-def _width(waiting: tuple[int, Estimate]) -> int:
-    columns = waiting[1].columns
-    return 0 if columns is None else columns.shape[1]
-
-
 def group_names(values: Words, known: Iterable[str] = ()) -> list[str]:
     """The names that occur: those known in their order, then others by the alphabet."""
     present = set(np.unique(values).tolist()) - {""}
@@ -210,17 +207,20 @@ def linked_clusters(owners: pl.DataFrame, n: int) -> Ints:
     `owners` has a row for each tie: `place` of the case and `owner`. Codes are given where a
     cluster is first seen, so names do not matter.
     """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
     ties = owners.drop_nulls()
     if not ties.height:
         return np.arange(n)
     owner = ties["owner"].rank("dense").to_numpy().astype(np.int64) - 1 + n
     place = ties["place"].to_numpy()
-    size = int(owner.max()) + 1
-    graph = coo_array((np.ones(len(place), np.int8), (place, owner)), shape=(size, size))
-    _, found = connected_components(graph, directed=False)
+    found = np.arange(n)
+    found[place] = owner
+    if (found[place] != owner).any():  # a case of several owners ties theirs together
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        size = int(owner.max()) + 1
+        graph = coo_array((np.ones(len(place), np.int8), (place, owner)), shape=(size, size))
+        _, found = connected_components(graph, directed=False)
     _, first, codes = np.unique(found[:n], return_index=True, return_inverse=True)
     rank = np.empty(first.size, dtype=np.int64)
     rank[np.argsort(first)] = np.arange(first.size)

@@ -304,12 +304,12 @@ def _without_answer(counted: Counted, among: Mask) -> dict[str, int]:
     if counted.why is None:
         return {}
     why = counted.why[counted.population]
-    why = why if why.ndim == 2 else why[:, None]
-    return {
-        word: n
-        for code, word in enumerate(OUTCOMES)
-        if code and (n := int(((why == code) & among).any(axis=1).sum()))
-    }
+    if why.ndim == 1 or why.shape[1] == 1:
+        some = why.reshape(-1)[among[:, 0] if among.shape[1] == 1 else among.any(axis=1)]
+        counts = np.bincount(some, minlength=len(OUTCOMES)).tolist()
+    else:
+        counts = [((why == code) & among).any(axis=1).sum() for code in range(len(OUTCOMES))]
+    return {word: int(n) for word, n in list(zip(OUTCOMES, counts, strict=True))[1:] if n}
 
 
 def worst_cases(record: Measure, counted: Counted) -> Iterator[Measure]:

@@ -2,10 +2,12 @@
 
 from overread.report.browser import choose
 from overread.report.document import DISCLAIMER, error_page, report_html, write_report
+from overread.report.drawings import Drawings
 from overread.report.reported import Reported
 
 __all__ = [
     "DISCLAIMER",
+    "Drawings",
     "Reported",
     "choose",
     "error_page",

@@ -13,10 +13,12 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from hashlib import blake2b
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from overread.case import Card, Said, Shown, Slide
 from overread.report.markup import as_json, shown
@@ -31,6 +33,8 @@ _LONGEST_TEXT: Final = 4_000
 _MOST_PIXELS: Final = 200_000
 _LONGEST_SIDE: Final = 1280
 _QUALITY: Final = 80
+# Cards whose pictures are made at the same time, and may find no room any more.
+_TOGETHER: Final = 8
 
 # Where its picture is (an address, or a place in a list),
 # and its width and height where they are known.
@@ -112,24 +116,44 @@ def _within(run: Reported, most: int) -> tuple[list[dict[str, Any]], list[str]]:
     known: dict[bytes, Placed | None] = {}
     used = 0
 
-    def place(case: str, number: int) -> Placed | None:
-        given = run.slides.get((case, number))
+    def place(drawn: Sequence[_Drawn | None], case: str, number: int) -> Placed | None:
+        given = drawn[number]
         if given is None:
             return None
         if given.digest not in known:
-            made = embedded(given)
-            known[given.digest] = made and (len(pictures), *made[1:])
-            pictures.extend(made[:1] if made else ())
+            known[given.digest] = given.made and (len(pictures), *given.made[1:])
+            pictures.extend(given.made[:1] if given.made else ())
         return known[given.digest]
 
-    for card in run.cards:
+    for card, drawn in _with_pictures(run):
         had = len(pictures)
-        data = card_data(card, place)
+        data = card_data(card, partial(place, drawn))
         used += len(as_json(data).encode()) + sum(map(len, pictures[had:]))
         if cards and used > most:
             return cards, pictures[:had]
         cards.append(data)
     return cards, pictures
+
+
+class _Drawn(NamedTuple):
+    """A slide's picture as the page has it, if it is one, under the digest of what was shown."""
+
+    digest: bytes
+    made: tuple[str, int, int] | None
+
+
+def _with_pictures(run: Reported) -> Iterator[tuple[Card, list[_Drawn | None]]]:
+    """The cards with the pictures of their slides, some cards at a time on all cores: decoding and
+    encoding leave the interpreter to others."""
+
+    def drawn(card: Card) -> list[_Drawn | None]:
+        shown_ones = (run.slides.get((card.case, number)) for number in range(len(card.slides)))
+        return [None if one is None else _Drawn(one.digest, embedded(one)) for one in shown_ones]
+
+    with ThreadPoolExecutor() as pool:
+        for start in range(0, len(run.cards), _TOGETHER):
+            some = run.cards[start : start + _TOGETHER]
+            yield from zip(some, pool.map(drawn, some), strict=True)
 
 
 def embedded(picture: Shown) -> tuple[str, int, int] | None:

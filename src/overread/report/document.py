@@ -20,7 +20,7 @@ from overread.case import Figure, Headline
 from overread.judging.sheet import guarded
 from overread.records import RunRecord
 from overread.report.browser import browser
-from overread.report.drawings import inline_svg
+from overread.report.drawings import Drawings, inline_svg
 from overread.report.markup import as_json, asset, content_security, grid, hash_of, shown, unfolding
 from overread.report.reported import Exhibit, Reported, allowed, warning
 
@@ -49,7 +49,7 @@ def write_report(path: Path, runs: Sequence[Reported], *, served: bool = False) 
 def report_html(runs: Sequence[Reported], *, served: bool = False) -> str:
     """The page as text; the same bytes for the same runs."""
     runs = [allowed(run) for run in runs]
-    exhibited = [_exhibited(run.exhibits, run_name(number)) for number, run in enumerate(runs, 1)]
+    exhibited = [_exhibited(run, run_name(number)) for number, run in enumerate(runs, 1)]
     left = _MOST_BYTES - sum(len(part.encode(errors="replace")) for part in exhibited)
     room = max(left, _LEAST_FOR_CARDS) // max(1, len(runs))
     names = [run.record.benchmark for run in runs]
@@ -216,23 +216,24 @@ def _notes(lines: Sequence[str]) -> str:
 # ---------------------------------------------------------------- exhibits
 
 
-def _exhibited(exhibits: Sequence[Exhibit], run: str) -> str:
+def _exhibited(reported: Reported, run: str) -> str:
     """Links to the exhibits, where there is more than one; then each under its title."""
+    exhibits, drawings = reported.exhibits, reported.drawings
     links = "\n".join(
         f'<li><a href="#{run}-{number}">{shown(exhibit.title)}</a></li>'
         for number, exhibit in enumerate(exhibits, 1)
     )
     nav = f'<nav class="contents" aria-label="exhibits of {run}"><ol>\n{links}\n</ol></nav>'
-    sections = [_exhibit(exhibit, run, number) for number, exhibit in enumerate(exhibits, 1)]
+    sections = [_exhibit(one, run, number, drawings) for number, one in enumerate(exhibits, 1)]
     return "\n".join([nav if len(exhibits) > 1 else "", *sections])
 
 
-def _exhibit(exhibit: Exhibit, run: str, number: int) -> str:
+def _exhibit(exhibit: Exhibit, run: str, number: int, drawings: Drawings) -> str:
     """One exhibit with notes and signature; the first of a run is never folded."""
     place = f"{run}-{number}"
     beneath = f'{_notes(exhibit.notes)}<p class="note"><code>{shown(exhibit.signature)}</code></p>'
     if isinstance(exhibit, Figure):
-        made = _figure(exhibit, run, place, beneath)
+        made = _figure(exhibit, run, place, beneath, drawings)
     else:
         inside = f"{grid(exhibit.columns, exhibit.rows, exhibit.title)}\n{beneath}"
         made = unfolding(len(exhibit.rows), inside, folded=number > 1)
@@ -242,7 +243,7 @@ def _exhibit(exhibit: Exhibit, run: str, number: int) -> str:
 </section>"""
 
 
-def _figure(figure: Figure, run: str, place: str, beneath: str) -> str:
+def _figure(figure: Figure, run: str, place: str, beneath: str, drawings: Drawings) -> str:
     """A drawing with the rows behind it; a picture among them is in the drawing already."""
     rows = [
         {
@@ -260,7 +261,7 @@ def _figure(figure: Figure, run: str, place: str, beneath: str) -> str:
 data-exhibit="{shown(figure.name)}">{as_json(rows)}</script>"""
     return f"""<figure>
 <div class="scroll" tabindex="0" role="region" aria-label="{shown(figure.title)}">\
-{inline_svg(figure, f"drawing-{place}")}</div>
+{inline_svg(figure, f"drawing-{place}", drawings)}</div>
 <figcaption>{beneath}</figcaption>
 </figure>{data}"""
 

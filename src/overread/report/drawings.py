@@ -7,19 +7,28 @@ The renderer's document is read and written anew. Colours of text and ground bec
 so that a drawing is as readable on a dark page; ids are renamed, since those of two drawings may be
 the same. Where nearly every mark is some reader's, marks say whose they are, so that a page can set
 one reader off from the others.
+
+What the renderer made for the last page of a run is kept beside that page, under the digest of what
+it was given: to start it takes longer than to measure ten cases, and half a page's time goes there.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from hashlib import sha256
 from html import escape
+from importlib.metadata import version
+from pathlib import Path
+from threading import Thread
 from typing import Final
-from xml.etree.ElementTree import Element, fromstring
+from xml.etree.ElementTree import Element, ParseError, fromstring
 
 import msgspec
 
-from overread.case import Figure
+from overread.case import BadInput, Figure
+from overread.files import read_bytes
 from overread.report.markup import shown
 
 _TAGS: Final = frozenset({
@@ -48,12 +57,82 @@ _READER: Final = "data-reader"
 _LONG: Final = re.compile(r"-?\d+\.\d{3,}(?:e-?\d+)?")
 
 
-def inline_svg(figure: Figure, prefix: str) -> str:
+DRAWINGS: Final = "drawings.json"
+"""The file of a run folder that keeps what was drawn for its page."""
+_MOST_KEPT: Final = 1 << 23
+_GROUND: Final = "transparent"
+_INSIDE: Final = "data:image/"
+
+
+class Drawn(msgspec.Struct, frozen=True):
+    """A drawing as the renderer made it: the digest of what it was given, and of what it made."""
+
+    of: str
+    digest: str
+    svg: str
+
+
+class Drawings:
+    """Drawings of a page's figures: those an earlier page had are not made again.
+
+    A class, for what is kept and what this page takes belong together. Nothing kept is believed:
+    what is not whole, or of another renderer, is drawn again. Drawings with pictures of cases
+    inside are never kept: whether they may be shown is asked for every page.
+    """
+
+    def __init__(self, kept: Iterable[Drawn] = ()) -> None:
+        self._kept = {one.of: one.svg for one in kept if one.digest == _digest(one.svg)}
+        self._renderer = version("vl-convert-python")
+        self._taken: dict[str, str] = {}
+
+    @classmethod
+    def kept_in(cls, folder: Path) -> Drawings:
+        """Those of a run's last page; none where there is no such file, or none of ours."""
+        try:
+            held = read_bytes(folder / DRAWINGS, at_most=_MOST_KEPT)
+            return cls(msgspec.json.decode(held, type=list[Drawn]))
+        except (BadInput, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return cls()
+
+    def warm_up(self) -> None:
+        """Start the renderer beside other work where nothing is kept: it takes a third of a second.
+
+        It has a thread of its own, and leaves the interpreter to others meanwhile.
+        """
+        if not self._kept:
+            nothing = Figure(name="", title="", spec={"mark": "point"}, alt="")
+            Thread(target=nothing.svg).start()
+
+    def root(self, figure: Figure) -> Element:
+        """The drawing as a document, its marks labelled by the renderer with what they show."""
+        config = figure.spec.get("config", {}) | {"aria": True}
+        told = msgspec.structs.replace(figure, spec=figure.spec | {"config": config})
+        of = _digest(f"{self._renderer} {told.specification(_GROUND)}")
+        # Either is written anew, tag by tag.
+        with suppress(KeyError, ParseError):
+            root = fromstring(self._kept[of])  # noqa: S314
+            self._taken[of] = self._kept[of]
+            return root
+        self._taken[of] = told.svg(_GROUND)
+        return fromstring(self._taken[of])  # noqa: S314
+
+    def write(self, folder: Path) -> None:
+        """Keep what this page took, as far as there is room for it."""
+        found = [
+            Drawn(of, _digest(svg), svg) for of, svg in self._taken.items() if _INSIDE not in svg
+        ]
+        data = msgspec.json.encode(found)
+        if found and len(data) <= _MOST_KEPT:
+            (folder / DRAWINGS).write_bytes(data)
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def inline_svg(figure: Figure, prefix: str, drawings: Drawings | None = None) -> str:
     """The drawing as one `<svg>` element of a page; its ids begin with `prefix`."""
-    # Marks are labelled by the renderer with what they show.
-    config = figure.spec.get("config", {}) | {"aria": True}
-    told = msgspec.structs.replace(figure, spec=figure.spec | {"config": config})
-    root = fromstring(told.svg("transparent"))  # noqa: S314  our own renderer's document
+    root = (drawings or Drawings()).root(figure)
     named = [element for element in root.iter() if "id" in element.attrib]
     ids = {element.attrib["id"]: f"{prefix}-{number}" for number, element in enumerate(named)}
     _mark_readers(root, figure)

@@ -9,6 +9,7 @@ import msgspec
 
 from overread.case import Card, Figure, Headline, Measure, Policy, Shown, Table
 from overread.records import RunRecord
+from overread.report.drawings import Drawings
 
 Exhibit: TypeAlias = Table | Figure
 
@@ -26,7 +27,8 @@ class Reported(msgspec.Struct, frozen=True, kw_only=True):
     boxes are in those pixels; the page shrinks them. A slide without one is named and not shown.
     `facets` are the words cards may be filtered by; where there are none, those of the cards.
     `include_images` says that whoever asked for the page may see pictures and texts of a set that
-    is not open: without it the page leaves them out, whatever it is given.
+    is not open: without it the page leaves them out, whatever it is given. `drawings` are those of
+    its last page, and become those of this one.
     """
 
     record: RunRecord
@@ -43,6 +45,7 @@ class Reported(msgspec.Struct, frozen=True, kw_only=True):
     slides: Mapping[tuple[str, int], Shown] = {}
     facets: Mapping[str, Sequence[str]] = {}
     include_images: bool = False
+    drawings: Drawings = msgspec.field(default_factory=Drawings)
 
 
 def allowed(run: Reported) -> Reported:

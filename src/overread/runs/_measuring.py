@@ -15,7 +15,6 @@ import msgspec
 from overread import records
 from overread.benchmarks.base import Benchmark
 from overread.case import BadInput, Figure, Measure, Policy, Reader, Table
-from overread.engine import Tally
 from overread.records import RunRecord
 from overread.runs._kept import Kept, benchmark_of, records_of, reopened, tables_of
 from overread.runs._opening import Tell, case_file, may_draw, open_cases, recorded_cases
@@ -23,6 +22,7 @@ from overread.runs._opening import Tell, case_file, may_draw, open_cases, record
 if TYPE_CHECKING:
     import polars as pl
 
+    from overread.engine import Tally
     from overread.runs._running import Watch
 
 _TEXT = ("reader", "measure", "method", "family", "label", "note")
@@ -80,9 +80,11 @@ def measure_into(
     `opened` is the benchmark over its cases where their pictures may be shown; `include_images`
     says that they may though the set is not open.
     """
-    from overread.report import write_report
+    from overread.report import Drawings, write_report
     from overread.runs._reporting import reported
 
+    drawings = Drawings.kept_in(folder)
+    drawings.warm_up()
     new = records.table_digests(scratch)
     tables = tables_of(
         scratch if whole else folder, bench, record, scratch if new and not whole else None
@@ -100,11 +102,12 @@ def measure_into(
         record, edition=bench.edition, signature=signature, tables=written | new
     )
     kept = Kept(folder, record, measures, bench, tables)
-    page = reported(kept, opened, include_images=include_images)
+    page = reported(kept, opened, include_images=include_images, drawings=drawings)
     record = msgspec.structs.replace(record, pictures=page.record.pictures)
     records.write_record(scratch / "run.toml", record)
     records.write_measures(scratch / "measures.json", measures)
     write_report(scratch / "report.html", [page])
+    drawings.write(scratch)
     return Run(
         folder=folder,
         record=record,

@@ -14,19 +14,22 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from random import Random
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
 from overread.benchmarks.base import Benchmark
 from overread.case import BadInput, Reader, Traits
-from overread.engine import Enrolment, private_folder
 from overread.files import read_text
 from overread.judging import Role
 from overread.judging.panel import panel_of, with_rubric
 from overread.judging.sheet import guarded
-from overread.readers import Guard, ReaderSpec, open_reader, parse_spec
 from overread.runs._environment import WORKSPACE, cache_folder, environment, load_config
+
+if TYPE_CHECKING:
+    # What asks is imported where somebody is asked: measuring pays for none of it.
+    from overread.engine import Enrolment
+    from overread.readers import ReaderSpec
 
 # A film takes some 200 kB: a slip of the finger must not fill the disk.
 _MOST_PHANTOMS = 100_000
@@ -66,6 +69,8 @@ class Seat(msgspec.Struct, frozen=True):
 
 def seat_of(reader: Reader) -> Seat:
     """A reader that no spec named: a control, or one that a program made."""
+    from overread.readers import ReaderSpec
+
     return Seat(reader, ReaderSpec(kind="control", model=reader.name, label=reader.name))
 
 
@@ -128,6 +133,8 @@ def phantom_cases(benchmark: str, spec: str) -> Path:
     try:
         made = Path(at(declared.maker)(cache, *map(int, words)))
         if cache.parent.name == WORKSPACE:
+            from overread.engine import private_folder
+
             private_folder(cache.parent)
         return made
     except OSError as error:
@@ -147,6 +154,8 @@ def open_readers(
 
     `control:NAME` is one of the benchmark's controls, or of those given.
     """
+    from overread.readers import Guard, open_reader, parse_spec
+
     if not readers:
         raise BadInput("no reader was given. Give at least one with --reader, as control:looks.")
     if concurrency is not None and not 1 <= concurrency <= _MOST_CALLS:
@@ -222,6 +231,8 @@ def open_judges(
 
 def enrolments(seats: Sequence[Seat]) -> list[Enrolment]:
     """Everybody who is about to be asked, as the store writes them down."""
+    from overread.engine import Enrolment
+
     found: list[Enrolment] = []
     for seat in seats:
         one = Enrolment(

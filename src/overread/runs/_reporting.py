@@ -21,9 +21,6 @@ from overread.benchmarks.base import Benchmark, Tables
 from overread.case import BadInput, Card, Clip, Inline, Measure, Picture, Policy, Shown, Source
 from overread.records import RUN_FILES, RunRecord, check_folder, folder_being_written, make_private
 from overread.report import DISCLAIMER
-from overread.report import gate as rules_of
-from overread.report.gate import Gated, GatedRun
-from overread.runs._comparing import Paired
 from overread.runs._kept import Kept, kept_runs, records_of
 from overread.runs._measuring import with_pictures
 from overread.runs._opening import Tell
@@ -32,7 +29,8 @@ from overread.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from overread.imaging import Films
-    from overread.report import Reported
+    from overread.report import Drawings, Reported
+    from overread.report.gate import Gated, GatedRun
 
 _PAGE: Final = "report.html"
 _MOST_CARDS: Final = 2_000
@@ -54,6 +52,7 @@ def reported(
     include_images: bool = False,
     cards: int = OWN_CARDS,
     seed: int = 0,
+    drawings: Drawings | None = None,
 ) -> Reported:
     """Everything a page shows of one run.
 
@@ -61,7 +60,7 @@ def reported(
     and paragraphs are made of the measures alone. Its `record` is the run's as the page may show
     it; its `pictures` says whether this page shows any.
     """
-    from overread.report import Reported, choose
+    from overread.report import Drawings, Reported, choose
 
     bench, record, tables, measures = kept.bench, kept.record, kept.tables, kept.measures.measures
     exhibits = {x.name: x for x in bench.exhibits(measures, record.signature)}
@@ -98,6 +97,7 @@ def reported(
         strata=strata,
         slides=slides,
         include_images=include_images,
+        drawings=drawings or Drawings.kept_in(kept.folder),
     )
 
 
@@ -246,6 +246,8 @@ def report(
     >>> from overread.runs import report
     >>> report(["runs/a", "runs/b"], "both.html", latex="tables")  # doctest: +SKIP
     """
+    from overread.report import Drawings
+
     if not 0 <= cards <= _MOST_CARDS:
         raise BadInput(f"--cases {cards}: it must be from 0 to {_MOST_CARDS}.")
     if not 0 <= seed <= _LARGEST_SEED:
@@ -257,14 +259,17 @@ def report(
     if out is not None or len(places) != 1:
         _check_page(page)
     _check_exports(exports, places)
+    drawings = [Drawings.kept_in(place) for place in places]
+    for kept_drawings in drawings:
+        kept_drawings.warm_up()
     opened = kept_runs(places)
     if out is None and len(places) == 1:  # after the folder is known to be a run
         _check_page(page)
     pictured = [kept_today(kept, include_images, tell) for kept in opened]
     opened = [kept for kept, _ in pictured]
     runs = [
-        reported(kept, found, include_images=include_images, cards=cards, seed=seed)
-        for kept, found in pictured
+        reported(kept, found, include_images=include_images, cards=cards, seed=seed, drawings=drawn)
+        for (kept, found), drawn in zip(pictured, drawings, strict=True)
     ]
     policy: Policy = (
         "credentialed" if any(k.record.policy == "credentialed" for k in opened) else "open"
@@ -420,6 +425,10 @@ def gate(
     `junit_file` the rulings are written there, too. Its `exit_code` is 0 if every rule is met, 1 if
     one is broken, and 4 if none is broken but the data cannot tell of one.
     """
+    from overread.report import gate as rules_of
+    from overread.report.gate import Gated, GatedRun
+    from overread.runs._comparing import Paired
+
     rules = Path(policy)
     held = rules_of.policy_bytes(rules)  # once: what is hashed is what was judged by
     found = rules_of.read_policy(rules, held)

@@ -7,6 +7,8 @@ every benchmark on synthetic patients to readers whose behaviour is known by con
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -21,7 +23,15 @@ from overread.files import read_toml
 from overread.records import check_folder, check_out
 from overread.runs._environment import default_store
 from overread.runs._measuring import Run
-from overread.runs._opening import Tell, enrolments, open_cases, open_judges, open_readers, survey
+from overread.runs._opening import (
+    Tell,
+    enrolments,
+    open_cases,
+    open_judges,
+    open_readers,
+    phantom_cases,
+    survey,
+)
 from overread.runs._planning import Forecast, plan
 from overread.runs._reporting import OWN_CARDS
 from overread.runs._running import Unfinished, Watch, run
@@ -253,14 +263,19 @@ def demo(out: Path, *, watch: Watch | None = None, tell: Tell | None = None) -> 
     for name in names:
         check_out(out / name)
     done = []
-    for one in benchmarks:
-        assert one.phantoms is not None
-        name, cases = one.name, f"phantom:{one.phantoms.size}"
-        if tell is not None:
-            tell(f"making phantoms for {name} (once) …")
-        bench = open_cases(name, cases, "corrected", {})
-        readers, judges = _controls(bench.controls()), _controls(bench.judges())
-        made = run(name, cases, readers, judges=judges, out=out / name, watch=watch, tell=tell)
-        done.append(made)
-        yield made
+    with ExitStack() as stack:
+        # Processes draw the next benchmark's patients while one is asked about its own.
+        ahead = ThreadPoolExecutor(1)
+        stack.callback(ahead.shutdown, cancel_futures=True)
+        cases_of = {one.name: f"phantom:{one.phantoms.size}" for one in benchmarks if one.phantoms}
+        drawn = {name: ahead.submit(phantom_cases, name, of) for name, of in cases_of.items()}
+        for name, cases in cases_of.items():
+            if tell is not None:
+                tell(f"making phantoms for {name} (once) …")
+            drawn[name].result()
+            bench = open_cases(name, cases, "corrected", {})
+            readers, judges = _controls(bench.controls()), _controls(bench.judges())
+            made = run(name, cases, readers, judges=judges, out=out / name, watch=watch, tell=tell)
+            done.append(made)
+            yield made
     report([one.folder for one in done], out / _PAGE, cards=OWN_CARDS)

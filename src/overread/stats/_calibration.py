@@ -179,6 +179,7 @@ def calibrated_p(
     edges: Edges = "floor",
     times: int = 999,
     seed: int = 0,
+    chances: NDArray[np.float64] | None = None,
 ) -> float | None:
     """P that a reader whose probabilities mean what they say has an ECE as large as this one's.
 
@@ -186,6 +187,18 @@ def calibrated_p(
     patient are alike, so that gaps vary by the design effect of the residuals more::
 
         p = (1 + #{ sqrt(effect) ECE* >= ECE }) / (1 + times)
+
+    Parameters
+    ----------
+    confidence, outcome : arrays of shape (n,)
+        As for `calibration_bins`.
+    clusters : array of shape (n,), optional
+        Which cluster each case belongs to.
+    edges : "floor" or "linspace"
+    times, seed : int
+        How often outcomes are drawn, and the seed of the legacy generator.
+    chances : array of shape (m,), m >= times n, optional
+        `RandomState(seed).random_sample(m)`, drawn once for several readers.
 
     Returns
     -------
@@ -215,12 +228,17 @@ def calibrated_p(
     order = np.lexsort((c, where))
     c, where = c[order], where[order]
     seen = np.abs(np.bincount(where, weights=c - y[order], minlength=10)).sum()
+    bins, starts = np.unique(where, return_index=True)
+    stated = np.bincount(where, weights=c)[bins]
     draw = np.random.RandomState(seed)
-    inside = (where[:, None] == np.arange(10)).astype(float)
     beyond, rows = 0, max(1, 2_000_000 // c.size)
     for start in range(0, times, rows):
-        some = min(rows, times - start)
-        gaps = (c - (draw.random_sample((some, c.size)) < c)) @ inside
+        shape = min(rows, times - start), c.size
+        if chances is None:
+            drawn = draw.random_sample(shape)
+        else:
+            drawn = chances[start * c.size :][: shape[0] * c.size].reshape(shape)
+        gaps = stated - np.add.reduceat(drawn < c, starts, axis=1, dtype=np.int64)
         beyond += int((math.sqrt(effect) * np.abs(gaps).sum(axis=1) >= seen - 1e-9).sum())
     return (1 + beyond) / (1 + times)
 

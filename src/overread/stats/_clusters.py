@@ -21,6 +21,8 @@ Floats = NDArray[np.float64]
 # differ from the others weigh as much as that belief. Chosen by simulation (`bench/coverage.py`).
 USUAL: Final = 0.5
 BELIEF: Final = 1.5
+# Codes up to this are counted, larger ones sorted.
+_CODES: Final = 1 << 17
 FEW: Final = 5
 """Below so many clusters, or clusters that differ, an interval may promise more than it holds."""
 
@@ -31,6 +33,21 @@ class Spread(NamedTuple):
     effect: float
     variance: float
     df: float
+
+
+def counted_from_zero(labels: ArrayLike) -> NDArray[np.int64]:
+    """Labels as codes 0, 1, … in their sorted order; codes with gaps are not sorted for it.
+
+    Examples
+    --------
+    >>> counted_from_zero(["b", "a", "b"]).tolist(), counted_from_zero([7, 3, 7]).tolist()
+    ([1, 0, 1], [1, 0, 1])
+    """
+    given = np.asarray(labels)
+    if given.dtype == np.int64 and given.size and 0 <= given.min() <= given.max() < _CODES:
+        codes: NDArray[np.int64] = (np.cumsum(np.bincount(given) > 0) - 1)[given]
+        return codes
+    return np.unique(given, return_inverse=True)[1]
 
 
 def spread_of_mean(values: ArrayLike, clusters: ArrayLike) -> Spread:
@@ -73,7 +90,7 @@ def spread_of_mean(values: ArrayLike, clusters: ArrayLike) -> Spread:
     2.21
     """
     x: Floats = np.asarray(values, dtype=float)
-    _, where = np.unique(np.asarray(clusters), return_inverse=True)
+    where = counted_from_zero(clusters)
     sizes = np.bincount(where)
     n, count = x.size, sizes.size
     residuals = x - x.mean()
@@ -176,7 +193,7 @@ def clustered_share(hits: ArrayLike, clusters: ArrayLike) -> tuple[Interval, flo
     n, k = int(x.size), int(x.sum())
     if n == 0:
         return Interval(None, None, None, None, 0), 1.0
-    _, where = np.unique(np.asarray(clusters), return_inverse=True)
+    where = counted_from_zero(clusters)
     sizes = np.bincount(where)
     if sizes.size == 1 or n == 1:
         return Interval(k / n, None, None, None, n), 1.0
@@ -204,9 +221,16 @@ def _upper(hits: NDArray[np.int64], sizes: NDArray[np.int64]) -> tuple[float, fl
     np.divide(count / (count - 1) * between, mass, out=raw, where=mass > 0)
     effect = _effect(raw, mass, sizes, n)
     # The variance that p itself gives is known; only what clusters add is estimated.
-    added = np.maximum((1 - 1 / effect) ** 2 / (count - 1), 1e-12)
-    worth = n / effect * (Z95 / stdtrit(1 / added, 0.975)) ** 2
-    return float(effect[-1]), float(wilson_bounds(p, worth)[1].max())
+    df = 1 / np.maximum((1 - 1 / effect) ** 2 / (count - 1), 1e-12)
+
+    def bounds(some: Any, t: Any) -> Floats:
+        return wilson_bounds(p[some], n / effect[some] * (Z95 / t) ** 2)[1]
+
+    # Student's quantile costs most. The fewest degrees of freedom make the widest bounds: only
+    # what reaches the last one even so can be the largest.
+    widest = bounds(slice(None), stdtrit(df.min(), 0.975)) + 1e-9
+    some = np.flatnonzero(widest >= bounds([-1], stdtrit(df[-1:], 0.975))[0])
+    return float(effect[-1]), float(bounds(some, stdtrit(df[some], 0.975)).max())
 
 
 def _most_between(
@@ -328,7 +352,7 @@ def clustered_mean(
         ends = [low + (high - low) * end for end in (found.low, found.high) if end is not None]
         return Interval(value, min(ends[0], value), max(ends[1], value), sd, n), spread
     p, v = (value - low) / (high - low), spread.variance / (high - low) ** 2
-    sizes = np.unique(labels, return_counts=True)[1]
+    sizes = np.bincount(counted_from_zero(labels))
     worth = n / spread.effect
     ends = [p * worth / (worth + 1), (p * worth + 1) / (worth + 1)]
     cases = worth if v == 0 and p in (0.0, 1.0) else math.inf if v == 0 else p * (1 - p) / v
@@ -344,8 +368,7 @@ def clustered_mean(
 
 def _skewness(x: Floats, labels: NDArray[Any]) -> tuple[int, float]:
     """How many clusters there are; the skewness of their residuals' sums over the root of that."""
-    where = np.unique(labels, return_inverse=True)[1]
-    sums = np.bincount(where, weights=x - x.mean())
+    sums = np.bincount(counted_from_zero(labels), weights=x - x.mean())
     second = float(sums @ sums)
     b = float((sums**3).sum()) / second**1.5 if second > 0 else 0.0
     return sums.size, b if abs(b) > 1e-9 else 0.0

@@ -116,7 +116,10 @@ def difference_p(n10: int, n01: int) -> float:
         raise ValueError(f"a cell of the table is negative: {n10}, {n01}")
     n, most = n10 + n01, max(n10, n01)
     # The quotient of two whole numbers is rounded once, however long they are.
-    tail = sum(_binomials(n)[most:])
+    tail, ways = 0, 1  # C(n, n), and from there down: short numbers first
+    for k in range(n, most - 1, -1):
+        tail += ways
+        ways = ways * k // (n - k + 1)
     return 1.0 if 2 * tail >= 2**n else 2 * tail / 2**n
 
 

@@ -157,20 +157,21 @@ def deals(pool: NDArray[np.int64], numbers: list[int], n_perm: int, seed: int) -
     kinds, count = np.unique(pool, axis=0, return_counts=True)
     frequent = np.argsort(-count, kind="stable")  # rare kinds then come from what little is left
     kinds = kinds[frequent]
-    left: NDArray[np.int64] = np.tile(count[frequent], (n_perm, 1))
+    left: NDArray[np.int64] = np.tile(count[frequent][:, None], n_perm)
     draw = np.random.RandomState(seed)  # the frozen stream: Generator's may change
     dealt = np.zeros((n_perm, len(numbers), pool.shape[1]), np.int64)
     for group, number in enumerate(numbers[:-1]):
         wanted = np.full(n_perm, number)
-        others = left.sum(axis=1)
+        others = left.sum(axis=0)
+        found = np.zeros_like(left)
         for kind in range(len(kinds)):
-            others -= left[:, kind]
+            others -= left[kind]
             # The legacy generator refuses to draw none; one of one more is drawn and put back.
             none = wanted == 0
-            found = draw.hypergeometric(left[:, kind], others + none, wanted + none)
-            found = np.where(none, 0, found)
-            wanted -= found
-            left[:, kind] -= found
-            dealt[:, group] += found[:, None] * kinds[kind]
-    dealt[:, -1] = left @ kinds  # the last group gets what is left
+            drawn = draw.hypergeometric(left[kind], others + none, wanted + none)
+            found[kind] = np.where(none, 0, drawn)
+            wanted -= found[kind]
+        left -= found
+        dealt[:, group] = found.T @ kinds
+    dealt[:, -1] = left.T @ kinds  # the last group gets what is left
     return dealt

@@ -39,6 +39,8 @@ DEBIASED: Final = "debiased"
 _MOST_MISSING: Final = 0.1
 _BINS: Final = 10
 _CONSISTENCY: Final = 999
+# Chances drawn once for all readers: 32 MB of them.
+_SHARED: Final = 4_000_000
 
 
 class Calibrated(NamedTuple):
@@ -191,15 +193,34 @@ def _ece(run: Study, m: Marks, found: Calibrated, made: Measure) -> Measure:
     confidence, outcome = _pairs(found, kind)
     if run.published:
         return replace(made, value=stats.ece(confidence, outcome))
-    given = np.clip(confidence, 0, 1), outcome, m.facts.patients[found.places]
+    value, plain, p = run.once(
+        ("calibration error", kind, m.reader), lambda: _calibration_error(run, m, found, kind)
+    )
     seed = run.edition.seed
-    value, plain = stats.debiased_ece(*given, edges="linspace"), stats.ece(confidence, outcome)
-    p = stats.calibrated_p(*given, edges="linspace", times=_CONSISTENCY, seed=seed)
     how = Method(kind="consistency resampling", boot=_CONSISTENCY, seed=seed)
     made = with_method(replace(made, value=value, p=p), how)
     if value is not None and plain is not None:
         made = replace(made, beside=(plain, value))
     return noted(made, DEBIASED, "less what chance adds; p is that of a calibrated reader")
+
+
+def _calibration_error(
+    run: Study, m: Marks, found: Calibrated, kind: str
+) -> tuple[float | None, float | None, float | None]:
+    """A calibration error without chance's part, the whole of it, and p; `ece` is one of others."""
+    confidence, outcome = _pairs(found, kind)
+    given = np.clip(confidence, 0, 1), outcome, m.facts.patients[found.places]
+    seed = run.edition.seed
+    chances = None
+    if (most := _CONSISTENCY * run.n) <= _SHARED:  # of more cases each reader draws its own again
+        chances = run.once(("chances",), lambda: np.random.RandomState(seed).random_sample(most))
+    return (
+        stats.debiased_ece(*given, edges="linspace"),
+        stats.ece(confidence, outcome),
+        stats.calibrated_p(
+            *given, edges="linspace", times=_CONSISTENCY, seed=seed, chances=chances
+        ),
+    )
 
 
 # ---------------------------------------------------------------- confidence by regime and by tenth

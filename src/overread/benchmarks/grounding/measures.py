@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
 from overread.benchmarks.grounding import authors, calibration, comparisons, rates
@@ -28,9 +29,11 @@ def measure(tables: Tables, edition: Edition, options: Options) -> list[Measure]
     specs = authors.with_their_groups(SPECS) if edition.name == "authors" else SPECS
     if run.published:  # each of the published bootstraps has a stream of its own
         authors.draw_bootstraps(run, _rates_and_groups(run, specs))
-    records = run.finish(
-        made for marks in run.marks for spec in specs for made in made_by(run, marks, spec)
-    )
+    with ThreadPoolExecutor(1) as beside:
+        comparisons.begin_gap_tests(run, beside)
+        records = run.finish(
+            made for marks in run.marks for spec in specs for made in made_by(run, marks, spec)
+        )
     records.extend(comparisons.robustness(run))
     if options.ratings is not None:
         ratings = comparisons.read_ratings(options.ratings)

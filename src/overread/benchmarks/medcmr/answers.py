@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
@@ -62,6 +63,7 @@ class _Head(NamedTuple):
     answer: bool
 
 
+@lru_cache(4)  # a forecast of what judges cost reads one text for thousands of items
 def read_sections(text: str) -> Sections:
     """The reasoning and the answer of an open reply, apart from thinking.
 

@@ -82,8 +82,10 @@ class MedCMR(Benchmark):
         return found._replace(cases=kept)
 
     def digest(self) -> str:
-        encoded = b"".join(map(msgspec.json.encode, self.cases()))
-        return hashlib.sha256(encoded).hexdigest()[:8]
+        found = hashlib.sha256()
+        for case in self.cases():
+            found.update(msgspec.json.encode(case))
+        return found.hexdigest()[:8]
 
     @cached_property
     def _swapped(self) -> dict[str, MedCase]:

@@ -160,9 +160,12 @@ def _compare(study: Study, marks: Marks, asking: Asking) -> _Compared:
 
 
 def _truths(study: Study) -> dict[int, str]:
-    """The true answers in words, by place."""
-    cases = cases_in(study.items.drop("place")).values()
-    return {place: case.truth for place, case in zip(study.items["place"], cases, strict=True)}
+    """The true answers in words, by place, of what was asked openly."""
+    openly = [rows["place"] for (_, asking), rows in study.answers.items() if asking != MCQ]
+    places = sorted({place for asked in openly for place in asked})
+    items = study.items.filter(study.items["place"].is_in(places))
+    cases = cases_in(items.drop("place")).values()
+    return {place: case.truth for place, case in zip(items["place"], cases, strict=True)}
 
 
 def _conditions(study: Study, marks: Marks) -> list[Condition]:
@@ -302,7 +305,8 @@ def measure_run(
     if (verdicts := tables.verdicts) is None:
         records = measure(tables, None, edition, options)
         return unseeing_noted(records, tables.readers, "unanswered_rate")
-    known = cases_in(tables.cases)
+    judged_cases = verdicts["case"].unique().implode()
+    known = cases_in(tables.cases.filter(tables.cases["case"].is_in(judged_cases)))
     found = fitness_in(questions, verdicts, known)
     judged = verdicts.filter(~verdicts["check"])
     labels = labels_of(questions, judged, found)
