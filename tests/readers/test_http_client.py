@@ -288,10 +288,11 @@ def test_a_connection_idle_for_long_is_not_used_again(run, monkeypatch) -> None:
 
 
 def test_who_is_told_to_stop_leaves_no_connection_behind(run) -> None:
-    gone = asyncio.Event()
+    came, gone = asyncio.Event(), asyncio.Event()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await request_from(reader)
+        came.set()
         assert await reader.read() == b""
         gone.set()
 
@@ -299,9 +300,9 @@ def test_who_is_told_to_stop_leaves_no_connection_behind(run) -> None:
         async with listening(serve) as port:
             client = Client(f"http://127.0.0.1:{port}", OPEN, {})
             asked = asyncio.create_task(client.send("POST", "/", [b"q"], 60))
-            await asyncio.sleep(0.05)
+            await came.wait()
             asked.cancel()
-            await asyncio.wait_for(gone.wait(), 5)
+            await asyncio.wait_for(gone.wait(), 30)
             with pytest.raises(asyncio.CancelledError):
                 await asked
 
