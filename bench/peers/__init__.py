@@ -47,16 +47,12 @@ def against_peers() -> dict:
         few, whole = Path(scratch) / "few", Path(scratch) / "films"
         write_films(few, FEW)
         write_films(whole, FILMS)
-        installed, results = {}, {}
         with served("instant") as server:
-            for name, command in COMMANDS.items():
-                said = timed(name, command, few, FEW, server)
-                installed[name] = said.get("not_run")
-                if installed[name]:
-                    print(f"{name}: not run: {installed[name]}", file=sys.stderr, flush=True)
+            first = {name: timed(name, each, few, FEW, server) for name, each in COMMANDS.items()}
+        results = {f"{FEW} films": first}
         for label, mode, delay in (("instant", "instant", 0), ("50 ms", "slow", DELAY)):
             with served(mode, delay=delay) as server:
-                results[label] = compared(whole, server, installed)
+                results[label] = compared(whole, server, first)
     at_once = results["instant"]
     times = {name: found.get("over_overread") for name, found in at_once.items()}
     ran = [ratio for ratio in times.values() if ratio is not None]
@@ -68,18 +64,16 @@ def against_peers() -> dict:
     }
 
 
-def compared(films: Path, server: Served, installed: dict[str, str | None]) -> dict:
+def compared(films: Path, server: Served, first: dict[str, dict]) -> dict:
     """Every command over all films; ours beside each of the others, and the median of ours."""
     ours, found = [], {}
     for name, command in COMMANDS.items():
         ours.append(timed("overread", overread, films, FILMS, server))
         if name != "overread":
-            reason = installed[name]
-            found[name] = (
-                {"not_run": reason} if reason else timed(name, command, films, FILMS, server)
-            )
-    seconds = statistics.median(run["seconds"] for run in ours)
-    cpu = statistics.median(run["cpu_s"] for run in ours)
+            runs = "not_run" not in first[name]
+            found[name] = timed(name, command, films, FILMS, server) if runs else first[name]
+    seconds = round(statistics.median(run["seconds"] for run in ours), 2)
+    cpu = round(statistics.median(run["cpu_s"] for run in ours), 2)
     for run in found.values():
         if "seconds" in run:
             run["over_overread"] = round(run["seconds"] / seconds, 1)

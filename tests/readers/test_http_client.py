@@ -287,6 +287,26 @@ def test_a_connection_idle_for_long_is_not_used_again(run, monkeypatch) -> None:
     assert run(sent_in_turn(saying(YES, stay=True), 3, pause=0.05)) == (3, [b"Yes"] * 3)
 
 
+def test_a_connection_on_which_a_question_is_still_going_out_is_not_used_again(run) -> None:
+    made = 0
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal made
+        made += 1
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(YES)  # without having read the question
+        await asyncio.sleep(1)
+
+    async def go() -> list[bytes]:
+        async with listening(serve) as port:
+            client = Client(f"http://127.0.0.1:{port}", OPEN, {})
+            long = [b"x" * 30_000_000]
+            return [(await client.send("POST", "/", long, 5)).body for _ in range(2)]
+
+    assert run(go()) == [b"Yes", b"Yes"]
+    assert made == 2
+
+
 def test_who_is_told_to_stop_leaves_no_connection_behind(run) -> None:
     came, gone = asyncio.Event(), asyncio.Event()
 

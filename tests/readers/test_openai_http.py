@@ -20,12 +20,16 @@ from PIL import Image
 from overread.case import (
     BadInput,
     Decoding,
+    Message,
     Prompt,
     PromptMessage,
     ReaderFailure,
     Reply,
+    Request,
     Shown,
+    Trial,
 )
+from overread.engine import reply_key, request_digest
 from overread.readers import Guard, Secret, open_reader, parse_spec
 from overread.readers.openai_http import request_body
 from support.answering import answering, raw_server, response
@@ -147,6 +151,38 @@ def test_identity_holds_what_changes_replies_and_nothing_else() -> None:
     assert len({open_(spec).identity for spec in alike}) == 1
     moved = [f"openai:m@http://10.0.0.{n}/v1?identity=mine" for n in (1, 2)]
     assert len({open_(spec).identity for spec in moved}) == 1
+
+
+def test_what_is_kept_in_stores_keeps_its_name() -> None:
+    """Written down from the version before HTTP of our own: bodies, `sent`, identity and key."""
+    said = '{"top_k":1}'
+    reader = open_(f"openai:org/m@http://127.0.0.1:8000/v1?revision=2&extra={said}")
+    assert reader.identity == '["openai","org/m","2","127.0.0.1:8000/v1",{"top_k":1}]'
+    film = Shown("image/png", b"a film")
+    decoding = {"max_tokens": 7, "temperature": 0.0, "top_logprobs": 5, "seed": 3}
+    asked = prompt(film, 'Is "it" there?', **decoding)
+    body = (
+        b'{"model":"org/m","messages":[{"role":"system","content":"Be brief."},{"role":"user",'
+        b'"content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,YSBmaWxt"}},'
+        b'{"type":"text","text":"Is \\"it\\" there?"}]}],"max_tokens":7,"temperature":0.0,'
+        b'"logprobs":true,"top_logprobs":5,"seed":3,"top_k":1}'
+    )
+    got: list[bytes] = []
+
+    async def go() -> Reply:
+        async with answering(lambda request: got.append(request) or response(GOOD % b"")) as url:
+            asking = open_(f"openai:org/m@{url}?extra={said}")
+            try:
+                return await asking.reply(asked)
+            finally:
+                await asking.close()
+
+    assert asyncio.run(go()).sent == "7b5a9317ac6eca23c58a64ee9c8168e8"
+    assert got[0].partition(b"\r\n\r\n")[2] == body
+    request = Request((Message("user", ("Is it there?",)),))
+    trial, named = Trial("case 1", {}, request, 2), request_digest(request, lambda _: b"")
+    keys = [reply_key(reader.identity, named, trial, greedy=greedy).hex() for greedy in (1, 0)]
+    assert keys == ["9063f9d5b23d5fad4e13b2801cf5d0ec", "7b1c9501cab52349a0591917ddaef919"]
 
 
 def test_keys_come_from_the_environment_and_show_nowhere() -> None:

@@ -1,6 +1,6 @@
 """HTTP/1.1 as a chat endpoint needs it: one request at a time on a connection, nothing followed.
 
-Our own, on the bare transport, for a request costs aiohttp 52 us of a core and this 17 (measured,
+Our own, on the bare transport, for a request costs aiohttp 55 us of a core and this 14 (measured,
 docs/performance.md). Strict where a server is odd: what is not HTTP breaks the connection, and what
 comes unasked is never an answer. No cookie is read, no redirect followed, no proxy taken from the
 environment.
@@ -423,7 +423,8 @@ class _Connection(asyncio.Protocol):
     def _whole(self, body: bytes) -> None:
         assert self._headers is not None
         self._body = bytearray()
-        self.reusable = self._stays and self._length != _TO_THE_END and not self._raw
+        clear = not self._raw and not self.transport.get_write_buffer_size()  # both ways
+        self.reusable = clear and self._stays and self._length != _TO_THE_END
         packed = self._headers.get("content-encoding", "identity").lower()
         if packed != "identity":
             body = _unpacked(body, packed)
