@@ -10,15 +10,13 @@ from __future__ import annotations
 import os
 import struct
 import tempfile
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from math import inf
 from pathlib import Path
 
 import numpy as np
 import pydicom
-from bench.bare_codecs import fast_png, pillow_png
+from bench.bare_codecs import best_in_turn, fast_png, pillow_png
 from bench.clips import Silent
 from PIL import Image
 
@@ -70,7 +68,7 @@ def _one_kind(
         for each in shown
         for side in (40, 60)
     ]
-    sides: dict[str, Callable[[], None]] = {
+    sides: dict[str, Callable[[], object]] = {
         "codecs": lambda: _pooled(bare(fast_png), sources),
         "pillow": lambda: _pooled(bare(pillow_png), sources),
         "engine": lambda: _engine(shown),
@@ -78,25 +76,16 @@ def _one_kind(
         "one_thread": lambda: _pooled(render, shown, 1),
         "all_cores": lambda: _pooled(render, shown),
     }
-    clock, processor = dict.fromkeys(sides, inf), dict.fromkeys(sides, inf)
-    for _ in range(rounds):
-        for name, work in sides.items():
-            began, ran = time.perf_counter(), time.process_time()
-            work()
-            clock[name] = min(clock[name], time.perf_counter() - began)
-            processor[name] = min(processor[name], time.process_time() - ran)
-    ratios = [clock["engine"] / clock[other] for other in ("codecs", "pillow")]
+    s = best_in_turn(sides, rounds)
+    over_quick, over_theirs = s["engine"].over(s["codecs"]), s["engine"].over(s["pillow"])
     return {
         "files": len(sources),
-        "engine_ms": round(1000 * clock["engine"] / len(sources), 2),
-        "engine_over_codecs": round(ratios[0], 2),
-        "engine_over_pillow": round(ratios[1], 2),
-        "by_processor_time": [
-            round(processor["engine"] / processor[other], 2) for other in ("codecs", "pillow")
-        ],
-        "three_conditions_over_one": round(processor["three_conditions"] / processor["engine"], 2),
-        "all_cores_over_one_thread": round(clock["one_thread"] / clock["all_cores"], 2),
-        "ok": ratios[0] <= over_codecs and ratios[1] <= over_pillow,
+        "engine_ms": round(1000 * s["engine"].clock / len(sources), 2),
+        "engine_over_codecs": over_quick.rounded(),
+        "engine_over_pillow": over_theirs.rounded(),
+        "three_conditions_over_one": s["three_conditions"].over(s["engine"]).rounded(),
+        "all_cores_over_one_thread": round(s["one_thread"].clock / s["all_cores"].clock, 2),
+        "ok": over_quick.within(over_codecs) and over_theirs.within(over_pillow),
     }
 
 

@@ -227,7 +227,19 @@ def test_rendered_pictures_are_kept_within_their_bytes(tmp_path: Path) -> None:
     """However many small pictures a run shows, it holds no more than so many megabytes of them."""
     with studio_of(tmp_path) as studio:
         assert studio.cache._most <= 64_000_000
-        assert studio.opened._most <= 32_000_000
+        assert studio.opened._most <= 24_000_000
+
+
+def test_what_was_made_is_let_go_when_nobody_is_asked_any_more(tmp_path: Path) -> None:
+    (source,) = films(tmp_path)
+    with studio_of(tmp_path) as studio:
+        before = asyncio.run(shown(studio, *conditions(source)))
+        assert studio.cache.held_bytes > 0 < studio.opened.held_bytes
+        studio.forget()
+        assert studio.cache.held_bytes == 0 == studio.opened.held_bytes
+        after = asyncio.run(shown(studio, *conditions(source)))  # made anew
+    assert [each.data for each in before] == [each.data for each in after]
+    assert before[0] is not after[0]
 
 
 @pytest.mark.slow

@@ -200,6 +200,12 @@ class Studio:
             _ = part.digest  # taken here, where no call waits for it
         return shown
 
+    def forget(self) -> None:
+        """Let go of what was made: nobody is asked any more, and what is measured needs room."""
+        self.cache.forget()
+        self.opened.forget()
+        self.films = None
+
     def close(self) -> None:
         self.pool.shutdown(wait=False, cancel_futures=True)
 

@@ -231,6 +231,12 @@ class LastUsed(Generic[_T]):
         with self._lock:
             return self._found(key)
 
+    def forget(self) -> None:
+        """Let go of everything that is kept."""
+        with self._lock:
+            self._kept.clear()
+            self.held_bytes = 0
+
     def _found(self, key: Hashable) -> _T | None:
         kept = self._kept.get(key)
         if kept is not None:

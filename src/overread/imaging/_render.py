@@ -43,9 +43,12 @@ _imaging.set_block_size(64 << 20)
 
 
 class Opened(LastUsed[Image.Image]):
-    """Pictures opened last and brought to their size: the conditions of a case share them."""
+    """Pictures opened last and brought to their size: the conditions of a case share them.
 
-    def __init__(self, most_bytes: int = 32 * _MEGABYTE) -> None:
+    They come one after another, so that few are needed at a time; one may be a large photograph.
+    """
+
+    def __init__(self, most_bytes: int = 24 * _MEGABYTE) -> None:
         super().__init__(most_bytes, _size_in_memory)
 
 

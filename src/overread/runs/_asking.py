@@ -163,6 +163,7 @@ async def ask_in_turn(
                 if interrupted.is_set() or any(job.tally.stopped for job in jobs):
                     break
         finally:
+            work.studio.forget()
             for seat in seats:
                 await seat.reader.close()
     return interrupted.is_set()
