@@ -171,5 +171,5 @@ KINDS = {
     "film 2500 x 2048, DICOM": (_dicom, 24, _opened_dicom, 2.0, 2.0),
     "film 1024 x 1024, JPEG": (_image("jpg", 1024, 1024), 200, _opened, 1.3, 1.1),
     "photograph 640 x 480, JPEG": (_image("jpg", 480, 640, 3), 200, _opened, 1.3, 1.1),
-    "PNG 224 x 224, as it is": (_image("png", 224, 224), 1000, _opened, 1.3, 0.7),
+    "PNG 224 x 224, as it is": (_image("png", 224, 224), 1000, _opened, 1.6, 0.7),
 }
