@@ -6,8 +6,8 @@ beats everywhere. A slower machine, or one with other work to do, has slower bea
 
 from __future__ import annotations
 
-import os
 import subprocess
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -61,12 +61,22 @@ def spent(command: Sequence[str | Path], times: int = 3, cwd: Path | None = None
     return best._replace(mb=max(one.mb for one in found))
 
 
+# A child's peak begins with what its parent holds: so this small process is the parent.
+_WATCH = """
+import os, subprocess, sys, time
+quiet = subprocess.DEVNULL
+began = time.perf_counter()
+child = subprocess.Popen(sys.argv[1:], stdout=quiet, stderr=quiet)
+_, status, used = os.wait4(child.pid, 0)
+print(time.perf_counter() - began, used.ru_maxrss / 1024, status)
+"""
+
+
 def once(command: Sequence[str | Path], cwd: Path | None = None) -> tuple[float, float]:
     """Seconds, and the most memory the process held, by the kernel's account of that child."""
-    began = time.perf_counter()
-    quiet = subprocess.DEVNULL
-    child = subprocess.Popen(list(map(str, command)), stdout=quiet, stderr=quiet, cwd=cwd)
-    _, status, used = os.wait4(child.pid, 0)
+    watched = [sys.executable, "-c", _WATCH, *map(str, command)]
+    said = subprocess.run(watched, check=True, stdout=subprocess.PIPE, cwd=cwd).stdout
+    seconds, mb, status = map(float, said.split())
     if status:
-        raise RuntimeError(f"{' '.join(map(str, command))} ended with {status}")
-    return time.perf_counter() - began, used.ru_maxrss / 1024
+        raise RuntimeError(f"{' '.join(map(str, command))} ended with {status:.0f}")
+    return seconds, mb
