@@ -469,7 +469,8 @@ class Method(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     name of another; `of` what was drawn, `boot` and `seed` how often and from where. `effect` is
     the design effect by cluster, `t` the degrees of freedom by which few clusters stretch it;
     `floor` says that it was made to hold at least Wilson's at 0, `centred` that resamples were
-    moved to the estimate.
+    moved to the estimate. Where people `checked` a sample, `weight` is how far judges were followed
+    beyond it.
     """
 
     kind: str
@@ -480,6 +481,8 @@ class Method(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     t: int | None = None
     floor: bool = False
     centred: bool = False
+    checked: int | None = None
+    weight: float | None = None
 
     def __str__(self) -> str:
         if self.kind == "alike":
@@ -487,6 +490,8 @@ class Method(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         words = f"{self.kind} of {self.of}" if self.of else self.kind
         words += "".join(f":{part}" for part in (self.boot, self.seed) if part is not None)
         words += ", centred" if self.centred else ""
+        words += f", {self.checked} checked" if self.checked is not None else ""
+        words += f", weight {self.weight:.2f}" if self.weight is not None else ""
         words += f", t of {self.t}" if self.t is not None else ""
         words += ", at least wilson at 0" if self.floor else ""
         if self.effect is not None and self.effect != 1:

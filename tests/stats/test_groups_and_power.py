@@ -1,4 +1,4 @@
-"""Groups of patients, judges' errors, calibration and sizes of studies."""
+"""Groups of patients, calibration and sizes of studies."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from overread.stats import (
-    Interval,
     calibrated_p,
     cases_for_half_width,
     cases_to_settle,
     cases_to_tell_apart,
     cases_within_margin,
-    corrected_rate,
     debiased_ece,
     difference_p,
     ece,
@@ -61,21 +59,6 @@ def test_order_and_names_do_not_matter(rows):
     assert p == same
     other = groups_p(values, [renamed[g] for g in groups], [-o for o in owners], n_perm=99)
     assert (p is None) == (other is None)
-
-
-# ---------------------------------------------------------------- judges
-
-
-def test_a_perfect_judge_changes_no_rate_and_widens_it_a_little():
-    rate = wilson(80, 100)
-    found = corrected_rate(rate, wilson(500, 500), wilson(500, 500))
-    assert found.point == pytest.approx(0.8)
-    assert found.sd == pytest.approx(rate.sd, rel=0.02)
-
-
-def test_a_judge_that_tosses_coins_says_nothing():
-    assert corrected_rate(wilson(50, 100), wilson(50, 100), wilson(50, 100)) is None
-    assert corrected_rate(Interval(None, None, None, None, 0), wilson(9, 10), wilson(9, 10)) is None
 
 
 # ---------------------------------------------------------------- calibration

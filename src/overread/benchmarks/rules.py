@@ -113,6 +113,10 @@ def files(what: str) -> Reading:
     return reading(f"{what}; several by commas", absolute)
 
 
+Sheets: TypeAlias = Annotated[str | None, files("a filled sheet of judge-sample")]
+"""Sheets on which people judged what judges had judged."""
+
+
 def read_words(
     benchmark: str, words: Mapping[str, str], readings: Mapping[str, Reading], known: Sequence[str]
 ) -> dict[str, Any]:
@@ -194,6 +198,17 @@ class AskedOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What is asked; a field that `table` does not list follows from others: no word sets it."""
 
     table: ClassVar[str] = ""
+
+    def sheets(self, name: str) -> list[Path]:
+        """The files that people filled, of an option that names them."""
+        return [Path(file) for file in (getattr(self, name) or "").split(",") if file]
+
+    def check_sheets(self, *names: str) -> None:
+        """Refuse a sheet that is not there."""
+        for name in names:
+            for sheet in self.sheets(name):
+                if not sheet.is_file():
+                    raise BadInput(f"--set {name}={sheet}: there is no such file. Give its path.")
 
 
 R = TypeVar("R", bound=EditionRules)

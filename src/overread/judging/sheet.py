@@ -11,7 +11,7 @@ import io
 import os
 import random
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
 from itertools import groupby, zip_longest
 from pathlib import Path
@@ -59,9 +59,13 @@ class Unit(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def key(self) -> str:
         """Names the unit by what is judged, whoever judged it."""
-        what = (self.item, self.question, self.reader, self.gold, self.reply, self.part)
-        data = msgspec.json.encode([_plain(text) for text in what])
-        return blake2b(data, digest_size=6).hexdigest()
+        return unit_key(self.item, self.question, self.reader, self.gold, self.reply, self.part)
+
+
+def unit_key(*what: str) -> str:
+    """The name of a unit: of item, question, reader, gold, reply and part."""
+    data = msgspec.json.encode([_plain(text) for text in what])
+    return blake2b(data, digest_size=6).hexdigest()
 
 
 def units_of(
@@ -191,11 +195,22 @@ def read_sheet(sheet: Path, choices: Mapping[str, Sequence[str]]) -> dict[str, s
     `choices` are the words allowed for each question, in any case.
     """
     said: dict[str, str] = {}
+    for line, name, _, word in filled_cells(sheet, choices):
+        if said.setdefault(name, word) != word:
+            raise BadInput(f"{sheet.name} row {line}: {name} is judged twice; keep one row.")
+    return said
+
+
+def filled_cells(
+    sheet: Path, choices: Mapping[str, Sequence[str]]
+) -> Iterator[tuple[int, str, str, str]]:
+    """Of each row that a person filled its line, unit, question and word."""
     for line, row in _rows(sheet, ("id", "question", PERSON)):
         name, written = row["id"].strip().lstrip("'"), row[PERSON].strip().lstrip("'")
         if not written:
             continue
-        allowed = choices.get(row["question"].strip())
+        question = row["question"].strip()
+        allowed = choices.get(question)
         if allowed is None:
             raise BadInput(
                 f'{sheet.name} row {line}: question is "{_short(row["question"])}"; expected '
@@ -208,9 +223,7 @@ def read_sheet(sheet: Path, choices: Mapping[str, Sequence[str]]) -> dict[str, s
                 f'{sheet.name} row {line}: {PERSON} is "{_short(written)}"; expected '
                 f"{', '.join(allowed)}, or nothing."
             )
-        if said.setdefault(name, read) != read:
-            raise BadInput(f"{sheet.name} row {line}: {name} is judged twice; keep one row.")
-    return said
+        yield line, name, question, read
 
 
 def person_agreement(

@@ -53,10 +53,10 @@ from overread.stats._differences import (
 from overread.stats._groups import (
     FEWEST_GROUPS,
     PooledGroups,
-    corrected_rate,
     groups_p,
     pooled_groups,
 )
+from overread.stats._judged import PredictionPowered, corrected_rate, prediction_powered
 from overread.stats._paired import LEVEL, Paired, flip_p, paired_values
 from overread.stats._permutation import permutation_k_groups, permutation_two_groups
 from overread.stats._power import (
@@ -97,6 +97,7 @@ __all__ = [
     "PairedResult",
     "PatientWeights",
     "PooledGroups",
+    "PredictionPowered",
     "Spread",
     "auroc",
     "auroc_stepwise",
@@ -142,6 +143,7 @@ __all__ = [
     "permutation_k_groups",
     "permutation_two_groups",
     "pooled_groups",
+    "prediction_powered",
     "rank_sum_p",
     "ratio_interval",
     "resample_interval",

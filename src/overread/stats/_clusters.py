@@ -102,12 +102,12 @@ def spread_of_mean(values: ArrayLike, clusters: ArrayLike) -> Spread:
         return Spread(float(n), mass / (n - 1), 1.0)
     sums = np.bincount(where, weights=residuals)
     between = count / (count - 1) * float(sums @ sums) / mass if mass else 1.0
-    effect = float(_effect(between, mass / width**2 if mass else 0.0, sizes, n))
+    effect = float(drawn_effect(between, mass / width**2 if mass else 0.0, sizes, n))
     df = 1 / ((1 - 1 / effect) ** 2 / (count - 1) + 1 / effect**2 / (n - 1))
     return Spread(effect, effect * mass / (n * (n - 1)), df)
 
 
-def _effect(raw: Any, events: Any, sizes: NDArray[np.int64], n: int) -> Any:
+def drawn_effect(raw: Any, events: Any, sizes: NDArray[np.int64], n: int) -> Any:
     """The design effect seen, drawn towards the usual one by as much as few events leave open."""
     usual = 1 + USUAL * (float(sizes @ sizes) / n - 1)
     return np.clip((events * raw + BELIEF * usual) / (events + BELIEF), 1.0, n)
@@ -219,7 +219,7 @@ def _upper(hits: NDArray[np.int64], sizes: NDArray[np.int64]) -> tuple[float, fl
     between = _most_between(hits, sizes, k) + p * p * float(sizes @ sizes)
     raw = np.ones_like(p)
     np.divide(count / (count - 1) * between, mass, out=raw, where=mass > 0)
-    effect = _effect(raw, mass, sizes, n)
+    effect = drawn_effect(raw, mass, sizes, n)
     # The variance that p itself gives is known; only what clusters add is estimated.
     df = 1 / np.maximum((1 - 1 / effect) ** 2 / (count - 1), 1e-12)
 

@@ -1,4 +1,4 @@
-"""Do groups of patients differ, what is each of many worth, and a rate without judges' errors?
+"""Do groups of patients differ, and what is each of many worth?
 
 Many groups are pooled in part: each one's number is drawn towards the mean of all, by as much of
 its distance as chance explains.
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from overread.stats._clusters import BELIEF, USUAL, Floats
 from overread.stats._permutation import deals
-from overread.stats._proportions import Z95, Interval, outcomes_of
+from overread.stats._proportions import outcomes_of
 
 FEWEST_GROUPS: Final = 4
 """Fewer groups say too little about how far groups lie apart: drawing them together can harm."""
@@ -284,60 +284,3 @@ def _exact_ends(p: Floats, n: Floats) -> tuple[Floats, Floats]:
     high = np.where(misses > 0, betaincinv(hits + 1, np.maximum(misses, tiny), 1 - tail), 1.0)
     low = np.where(low > 1e-12, low, 0.0)  # what is nearly no hit has a bound of no meaning
     return np.minimum(low, p), np.maximum(high, p)
-
-
-# ---------------------------------------------------------------- what judges say
-
-
-def corrected_rate(rate: Interval, sensitivity: Interval, specificity: Interval) -> Interval | None:
-    """A judged rate as it would be without the judge's errors (Rogan and Gladen).
-
-    A judge that calls a right reply right with chance se, and a wrong one wrong with chance sp,
-    turns a rate π into a = π se + (1 - π)(1 - sp). Solved for π, with the errors of all three in
-    the interval (delta method)::
-
-        π̂   = (a + sp - 1) / (se + sp - 1)
-        var = (v_a + π̂² v_se + (1 - π̂)² v_sp) / (se + sp - 1)²
-
-    Parameters
-    ----------
-    rate : Interval
-        The rate as judged, with its standard error in `sd`.
-    sensitivity, specificity : Interval
-        Of the judge, measured on replies of known truth.
-
-    Returns
-    -------
-    Interval or None
-        Within [0, 1]; None where the judge is no better than a coin (se + sp <= 1) or something
-        was not measured.
-
-    References
-    ----------
-    W. J. Rogan and B. Gladen (1978), American Journal of Epidemiology 107, 71-76.
-
-    Examples
-    --------
-    >>> from overread.stats import wilson
-    >>> found = corrected_rate(wilson(88, 100), wilson(92, 100), wilson(92, 100))
-    >>> f"{found.point:.3f} [{found.low:.3f}, {found.high:.3f}]"
-    '0.952 [0.855, 1.000]'
-    """
-    parts = [(one.point, one.sd) for one in (rate, sensitivity, specificity)]
-    if any(point is None or sd is None for point, sd in parts):
-        return None
-    (a, sd_a), (se, sd_se), (sp, sd_sp) = ((float(p or 0), float(s or 0)) for p, s in parts)
-    worth = se + sp - 1
-    if worth <= 0:
-        return None
-    value = min(max((a + sp - 1) / worth, 0.0), 1.0)
-    # A judge that made no mistake in m tries may yet make one: its share has a spread then, too.
-    sd_se, sd_sp = _open(sensitivity, sd_se), _open(specificity, sd_sp)
-    sd = math.sqrt(sd_a**2 + (value * sd_se) ** 2 + ((1 - value) * sd_sp) ** 2) / worth
-    return Interval(value, max(0.0, value - Z95 * sd), min(1.0, value + Z95 * sd), sd, rate.n)
-
-
-def _open(one: Interval, sd: float) -> float:
-    if sd > 0 or one.low is None or one.high is None:
-        return sd
-    return (one.high - one.low) / (2 * Z95)

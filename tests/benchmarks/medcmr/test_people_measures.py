@@ -16,16 +16,24 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from overread.benchmarks.medcmr.edition import CORRECTED, Options
-from overread.benchmarks.medcmr.people_measures import alignment_measures, doubled_ranks
+from overread.benchmarks.medcmr.people_measures import (
+    alignment_measures,
+    checked_scores,
+    doubled_ranks,
+)
 from overread.benchmarks.medcmr.people_sheets import (
     RANK_COLUMNS,
     code_of,
     read_ranks,
     write_rank_sheet,
 )
+from overread.benchmarks.medcmr.scores import SCORES
 from overread.benchmarks.medcmr.study import Study
 from overread.benchmarks.medcmr.verdict_parser import COMPONENTS
 from overread.case import BadInput
+from overread.judging.checking import CheckedReply
+from overread.measuring.specs import made_by
+from overread.stats import prediction_powered
 from support.med_scores import scored_by, verdicts_of
 from support.med_tables import found, mcq, opened, tables_of, wrote
 
@@ -306,3 +314,39 @@ def test_a_file_without_ranks_or_columns_is_named(tmp_path: Path) -> None:
         write_rank_sheet(tmp_path / "d.csv", tables, ["r"], 3)
     with pytest.raises(BadInput, match='reader is "q"'):
         write_rank_sheet(tmp_path / "d.csv", tables, ["r", "q"], 3)
+
+
+# ---------------------------------------------------------------- scores that people gave too
+
+
+def test_scores_are_put_right_by_those_that_people_gave() -> None:
+    tables = run(30, readers=("r",))
+    scores = [(1, 0.5, at % 5, min(at % 5 + 1, 4)) for at in range(30)]
+    verdicts = [scored_by("j", "r", at, scores[at]) for at in range(30)]
+    # People find the same but for what is true, where they are harsher by one; of 12 replies.
+    given = [(*scores[at][:3], at % 5) for at in range(12)]
+    people = {
+        CheckedReply(name, "r", f"open-{at}", "said"): f"{given[at][place]:g}"
+        for at in range(12)
+        for place, name in enumerate(COMPONENTS)
+        if at < 11 or name != "visual"
+    }
+    study = Study(tables, verdicts_of(verdicts), QUICK)
+    judged = study.finish(
+        one for spec in SCORES.values() for one in made_by(study, study.marks[0], spec)
+    )
+    records = checked_scores(study, judged, people)
+    truth = found(records, "truth_checked", "r")
+    by_judge, theirs = np.array([scores[at][3] / 4 for at in range(30)]), np.full(30, np.nan)
+    theirs[:12] = [given[at][3] / 4 for at in range(12)]
+    by_hand = prediction_powered(by_judge, theirs, range(30), (0.0, 1.0)).found
+    assert (truth.value, truth.low, truth.high) == (by_hand.point, by_hand.low, by_hand.high)
+    assert truth.beside == (found(judged, "truth", "r").value, np.nanmean(theirs))
+    assert truth.how.checked == 12
+    assert truth.value < truth.beside[0]
+    visual = found(records, "visual_checked", "r")
+    assert visual.value == pytest.approx(found(judged, "visual", "r").value)
+    # S is known of replies of which all four are.
+    score = found(records, "score_checked", "r")
+    assert score.how.checked == visual.how.checked == 11
+    assert score.beside[1] == pytest.approx(mean(sum(given[at]) / 10 for at in range(11)))

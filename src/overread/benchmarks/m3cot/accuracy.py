@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 
 from overread.benchmarks.m3cot.study import COT, DIRECT, Asking, Marks, Study, asking_of
 from overread.case import Measure
+from overread.judging.checking import CheckedReply
 from overread.measuring.contrasts import difference_of_means, exact_p, paired, tested
 from overread.measuring.estimates import Estimate, Floats, defined_mean
 from overread.measuring.notes import unseen
@@ -66,6 +67,18 @@ def right_where_judged(marks: Marks, study: Study, asking: Asking, judges: Seque
         return right
     missed = np.stack([marks.missed("answer", asking, judge) for judge in judges], axis=1)
     return np.where(missed, np.nan, right)
+
+
+def right_by_people(
+    study: Study, people: Mapping[CheckedReply, str], marks: Marks, condition: Condition
+) -> Floats:
+    """1 where people call the answer right, 0 where wrong, NaN where they did not look."""
+    found = np.full(study.n, np.nan)
+    for place, said in marks.said[asking_of(condition)].items():
+        word = people.get(CheckedReply("answer", marks.reader, study.cases[place], said.text))
+        if word is not None:
+            found[place] = float(word == "right")
+    return found
 
 
 def _accuracy(study: Study, marks: Marks, condition: Condition) -> Counted:

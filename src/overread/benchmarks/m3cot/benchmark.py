@@ -45,8 +45,9 @@ class M3CoT(Benchmark):
         ComparedWords.more("step_f1", "step F1"),
     )
     units_beside = declared(
-        share="accuracy_corrected path_likeness verdicts_invalid verdicts_unanswered "
-        "verdicts_rescued judge_sensitivity judge_specificity judge_shift judge_agreement",
+        share="accuracy_corrected accuracy_checked path_likeness verdicts_invalid "
+        "verdicts_unanswered verdicts_rescued judge_sensitivity judge_specificity judge_shift "
+        "judge_agreement",
         signed="judge_kappa",
     )
     book = BOOK
@@ -78,6 +79,10 @@ class M3CoT(Benchmark):
         if "swap" not in self.options.images:
             return self.loaded.remarks
         return (*self.loaded.remarks, *trials.swap_remarks(self.cases(), self._swapped))
+
+    def look_ahead(self, readers: Sequence[str]) -> None:
+        """Refuse sheets that are not there."""
+        self.options.check_sheets("people")
 
     # ------------------------------------------------------------ asking
 
@@ -140,7 +145,13 @@ class M3CoT(Benchmark):
     def numbers(self, tables: Tables) -> list[oc.Measure]:
         from overread.benchmarks.m3cot.measures import measure_judged
 
-        return measure_judged(tables, self.questions, self.rules, veiled=self.policy != "open")
+        return measure_judged(
+            tables,
+            self.questions,
+            self.rules,
+            veiled=self.policy != "open",
+            sheets=self.options.sheets("people"),
+        )
 
     def pictured(self, tables: Tables, signature: str) -> Iterator[oc.Table | oc.Figure]:
         """Gold steps beside a reader's own: who gets the page gets the questions."""

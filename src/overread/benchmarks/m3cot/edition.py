@@ -81,6 +81,8 @@ class Options(rules.AskedOptions, frozen=True, kw_only=True):
         rubrics       | judges files | A folder with your own words for judges
             ([judging.md](judging.md#your-own-words)).
         root          | files        | Where images stand, if not beside the questions.
+        people        | measured files | Filled sheets of `judge-sample`, several by commas
+            ([judging.md](judging.md#numbers-put-right)).
     """
 
     modes: Annotated[tuple[str, ...], rules.some_of(*MODES)] = MODES
@@ -94,6 +96,7 @@ class Options(rules.AskedOptions, frozen=True, kw_only=True):
     variants: Annotated[int, _MANY] = 0
     rubrics: rules.Folder = None
     root: rules.Folder = None
+    people: rules.Sheets = None
 
 
 def _complete(name: str, words: Mapping[str, str], given: dict[str, Any]) -> Options:

@@ -51,7 +51,8 @@ class MedCMR(Benchmark):
         ComparedWords.more("score", "score"),
     )
     units_beside = declared(
-        share="chance only_base only_medical error_share win_ratio win_ratio_gap judge_sensitivity "
+        share="clarity_checked coherence_checked visual_checked truth_checked score_checked "
+        "chance only_base only_medical error_share win_ratio win_ratio_gap judge_sensitivity "
         "judge_specificity judge_shift judge_agreement",
         signed="r rho judge_kappa",
         amount="params_b",
@@ -118,11 +119,7 @@ class MedCMR(Benchmark):
     def look_ahead(self, readers: Sequence[str]) -> None:
         """Refuse pairs of readers that are not in the run, and sheets that are not there."""
         self.options.check_pairs(readers)
-        named = [(f"errors={sheet}", sheet) for sheet in self.options.sheets("errors")]
-        named += [(f"ranks={sheet}", sheet) for sheet in self.options.sheets("ranks")]
-        for said, sheet in named:
-            if not sheet.is_file():
-                raise BadInput(f"--set {said}: there is no such file. Give its path.")
+        self.options.check_sheets("errors", "ranks", "people")
 
     # ------------------------------------------------------------ asking
 

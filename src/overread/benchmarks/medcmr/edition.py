@@ -95,6 +95,8 @@ class Options(rules.AskedOptions, frozen=True, kw_only=True):
         root            | files          | Where pictures stand, if not beside the list.
         errors          | measured files | Labelled errors, several by commas.
         ranks           | measured files | Ranked replies, several by commas.
+        people          | measured files | Filled sheets of `judge-sample`, several by commas
+            ([judging.md](judging.md#numbers-put-right)).
         pairs           | measured       | `BASE>MEDICAL`, two readers; several by commas.
     """
 
@@ -114,11 +116,8 @@ class Options(rules.AskedOptions, frozen=True, kw_only=True):
     root: rules.Folder = None
     errors: Annotated[str | None, rules.files(_ERRORS_ARE)] = None
     ranks: Annotated[str | None, rules.files(_RANKS_ARE)] = None
+    people: rules.Sheets = None
     pairs: Annotated[tuple[tuple[str, str], ...], _reader_pairs] = ()
-
-    def sheets(self, name: Literal["errors", "ranks"]) -> list[Path]:
-        """The files that people filled."""
-        return [Path(file) for file in (getattr(self, name) or "").split(",") if file]
 
     def check_pairs(self, readers: Sequence[str]) -> None:
         """Refuse a pair that is not among these readers."""

@@ -34,6 +34,7 @@ from overread.benchmarks.medcmr.verdict_parser import COMPONENTS
 from overread.benchmarks.sentences import unseeing_noted
 from overread.case import Measure
 from overread.judging.agreement import judge_counts
+from overread.judging.checking import CheckedReply, people_said
 from overread.judging.fitness import fitness_in, fitness_measures, labels_of, shift_measures
 from overread.judging.question import Question
 from overread.measuring import specs
@@ -282,12 +283,14 @@ def measure(
     options: Options | None = None,
     *,
     labels: Labels | None = None,
+    people: Mapping[CheckedReply, str] | None = None,
 ) -> list[Measure]:
     """Every registered measure of every reader, the readers against each other, and what stands
     beside them: chance, alignment with people, labelled errors, size.
 
     `verdicts` have the columns of `VERDICT_COLUMNS`, read under this edition. `labels` say what a
-    judge's verdicts on a question are worth, where fitness was tested.
+    judge's verdicts on a question are worth, where fitness was tested. `people` is what they said
+    of replies that judges had scored.
     """
     chosen = options or Options()
     study = Study(tables, verdicts, edition, chosen, labels)
@@ -295,6 +298,8 @@ def measure(
     records.extend(scale_measures(records, tables.readers))
     records.extend(people_measures.alignment_measures(study, tables, chosen))
     records.extend(people_measures.error_measures(study, tables, chosen))
+    if people and study.robust:
+        records.extend(people_measures.checked_scores(study, records, people))
     return with_q(records)
 
 
@@ -310,7 +315,8 @@ def measure_run(
     found = fitness_in(questions, verdicts, known)
     judged = verdicts.filter(~verdicts["check"])
     labels = labels_of(questions, judged, found)
-    records = measure(tables, judged, edition, options, labels=labels)
+    people = people_said(options.sheets("people"), questions, COMPONENTS, known, tables.answers)
+    records = measure(tables, judged, edition, options, labels=labels, people=people)
     return [
         *unseeing_noted(records, tables.readers, "unanswered_rate"),
         *fitness_measures(found),

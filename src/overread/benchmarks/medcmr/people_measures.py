@@ -1,8 +1,9 @@
-"""What people said, as measures: shares of labelled errors, rankings beside the judges'."""
+"""What people said, as measures: shares of labelled errors, scores and rankings beside judges'."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import combinations
 from typing import NamedTuple
 
@@ -14,14 +15,16 @@ from overread.benchmarks.files.sheets import as_filled
 from overread.benchmarks.medcmr import people_sheets
 from overread.benchmarks.medcmr.edition import Options
 from overread.benchmarks.medcmr.people_sheets import ERRORS, Rank
-from overread.benchmarks.medcmr.scores import scored
-from overread.benchmarks.medcmr.study import MCQ, OPEN, REFORMULATED, Study
-from overread.benchmarks.medcmr.verdict_parser import COMPONENTS
+from overread.benchmarks.medcmr.scores import SCORES, asking_of, scored
+from overread.benchmarks.medcmr.study import MCQ, OPEN, REFORMULATED, Marks, Study
+from overread.benchmarks.medcmr.verdict_parser import COMPONENTS, GRIDS
 from overread.case import BadInput, Measure
+from overread.judging.checking import CheckedReply, checked_by_people
 from overread.measuring import estimates
 from overread.measuring.contrasts import paired
 from overread.measuring.estimates import Estimate, Floats, Ints, Mask
 from overread.measuring.notes import joined
+from overread.measuring.specs import Condition
 
 # ---------------------------------------------------------------- labelled errors
 # Why readers are wrong, as people labelled it: shares of five kinds (MEDCMR, "Analyses" 2).
@@ -86,6 +89,38 @@ def _rows(
         people_sheets.refuse_same(seen, label.case, reader, label.where)
         found[reader].append((place, label.error or "", not right[reader][place]))
     return found
+
+
+# ---------------------------------------------------------------- scores that people gave too
+
+
+def checked_scores(
+    study: Study, records: Sequence[Measure], people: Mapping[CheckedReply, str]
+) -> list[Measure]:
+    """`clarity_checked` and so on: the judges' scores put right by those that people gave.
+
+    S counts where people gave a reply all four.
+    """
+
+    def given(name: str, marks: Marks, condition: Condition) -> Floats:
+        if name == "score":
+            tops = np.array([GRIDS[part][-1] for part in COMPONENTS])
+            every = np.stack([given(part, marks, condition) for part in COMPONENTS], axis=1)
+            total: Floats = every @ tops / tops.sum()
+            return total
+        found = np.full(study.n, np.nan)
+        rows = study.answers[marks.reader, asking_of(condition)]
+        for place, text in rows.select("place", "text").iter_rows():
+            word = people.get(CheckedReply(name, marks.reader, study.cases[place], text or ""))
+            if word is not None:
+                found[place] = float(word) / GRIDS[name][-1]
+        return found
+
+    return [
+        one
+        for name, spec in SCORES.items()
+        for one in checked_by_people(study, study.marks, spec, records, partial(given, name))
+    ]
 
 
 # ---------------------------------------------------------------- rankings beside judges

@@ -141,7 +141,7 @@ _SAYS: Final = {
 _NOT_JUDGED: Final = OUTCOMES.index("not judged")
 
 
-def _asking(condition: Condition) -> Asking:
+def asking_of(condition: Condition) -> Asking:
     return Asking(condition.get("kind", "open"), condition.get("condition", "original"))
 
 
@@ -165,12 +165,12 @@ def _plainly(marks: Marks) -> list[Condition]:
 
 
 def _judges(study: Study, marks: Marks, condition: Condition) -> tuple[str, ...]:
-    return scored(study, marks, _asking(condition)).judges
+    return scored(study, marks, asking_of(condition)).judges
 
 
 def _score(name: str, study: Study, marks: Marks, condition: Condition) -> Counted:
     """A score over its highest, by item and judge; a refusal, a blank reply and none are 0."""
-    asking = _asking(condition)
+    asking = asking_of(condition)
     found = scored(study, marks, asking)
     halves, top = found.halves(name, found.judges)
     outcome = marks.said[asking].outcome[:, None]
@@ -211,7 +211,7 @@ def _mean_of_units(
     return estimates.estimated(record, columns, again, counted, limits=limits)
 
 
-_SCORES: Final = {
+SCORES: Final = {
     name: Spec(
         name=name,
         says=says,
@@ -261,7 +261,7 @@ SCORE_BY_CASE: Final = Spec(
 def _macro(study: Study, marks: Marks) -> Iterator[Estimate | Measure]:
     groups = [one.members for one in study.grouping("dimension")]
     for condition in (*_plainly(marks), *_changed(study, marks)):
-        found = scored(study, marks, _asking(condition))
+        found = scored(study, marks, asking_of(condition))
         if not found.judges or not (study.facts.of("open") & np.any(groups, axis=0)).any():
             continue
         units, one = found.units("score")
@@ -275,12 +275,12 @@ def _macro(study: Study, marks: Marks) -> Iterator[Estimate | Measure]:
 
 def _verdict_read(study: Study, marks: Marks, condition: Condition) -> Counted:
     """Of replies x judges, those with a verdict that could be read."""
-    found = scored(study, marks, _asking(condition))
+    found = scored(study, marks, asking_of(condition))
     return Counted(found.read.astype(float), found.due)
 
 
 SCORE_SPECS: Final = (
-    *_SCORES.values(),
+    *SCORES.values(),
     Spec(name="score_macro", says="mean of the dimensions' S, each dimension alike", make=_macro),
     Spec(
         name="judged_rate",
