@@ -23,6 +23,8 @@ USUAL: Final = 0.5
 BELIEF: Final = 1.5
 # Codes up to this are counted, larger ones sorted.
 _CODES: Final = 1 << 17
+# Numbers of hits looked at together, so that a large set does not fill the memory.
+_AT_A_TIME: Final = 4_096
 FEW: Final = 5
 """Below so many clusters, or clusters that differ, an interval may promise more than it holds."""
 
@@ -160,7 +162,8 @@ def clustered_share(hits: ArrayLike, clusters: ArrayLike) -> tuple[Interval, flo
 
     One hit more never lowers either bound. The upper one is the largest of those that any j <= k of
     these hits could have, whichever they are, with the largest design effect that j of them allow
-    (`_most_between`); the lower one is that of the misses, turned round.
+    (the smaller of `_most_apart` and `_most_together`); the lower one is that of the misses, turned
+    round.
 
     Parameters
     ----------
@@ -213,51 +216,66 @@ def _upper(hits: NDArray[np.int64], sizes: NDArray[np.int64]) -> tuple[float, fl
     n, count = int(sizes.sum()), sizes.size
     if count == n:
         return 1.0, float(wilson_bounds(np.array(hits.sum() / n), np.array(float(n)))[1])
+
+    def effects(k: NDArray[np.int64], between: Floats) -> tuple[Floats, Floats]:
+        """The design effect of each number of hits, and what it leaves of degrees of freedom."""
+        p = k / n
+        mass, raw = n * p * (1 - p), np.ones_like(p)
+        between = between + p * p * float(sizes @ sizes)
+        np.divide(count / (count - 1) * between, mass, out=raw, where=mass > 0)
+        effect: Floats = drawn_effect(raw, mass, sizes, n)
+        # The variance that p itself gives is known; only what clusters add is estimated.
+        return effect, 1 / np.maximum((1 - 1 / effect) ** 2 / (count - 1), 1e-12)
+
+    def bounds(k: NDArray[np.int64], effect: Floats, df: Any) -> Floats:
+        return wilson_bounds(k / n, n / effect * (Z95 / stdtrit(df, 0.975)) ** 2)[1]
+
     k = np.arange(int(hits.sum()) + 1)
-    p = k / n
-    mass = n * p * (1 - p)
-    between = _most_between(hits, sizes, k) + p * p * float(sizes @ sizes)
-    raw = np.ones_like(p)
-    np.divide(count / (count - 1) * between, mass, out=raw, where=mass > 0)
-    effect = drawn_effect(raw, mass, sizes, n)
-    # The variance that p itself gives is known; only what clusters add is estimated.
-    df = 1 / np.maximum((1 - 1 / effect) ** 2 / (count - 1), 1e-12)
+    apart = _most_apart(hits, sizes, k)
+    unlike = bool(sizes.min() != sizes.max() and k[-1])
 
-    def bounds(some: Any, t: Any) -> Floats:
-        return wilson_bounds(p[some], n / effect[some] * (Z95 / t) ** 2)[1]
+    def between(some: NDArray[np.int64]) -> Floats:
+        return np.minimum(apart[some], _most_together(hits, sizes, some)) if unlike else apart[some]
 
-    # Student's quantile costs most. The fewest degrees of freedom make the widest bounds: only
-    # what reaches the last one even so can be the largest.
-    widest = bounds(slice(None), stdtrit(df.min(), 0.975)) + 1e-9
-    some = np.flatnonzero(widest >= bounds([-1], stdtrit(df[-1:], 0.975))[0])
-    return float(effect[-1]), float(bounds(some, stdtrit(df[some], 0.975)).max())
+    own, own_df = effects(k[-1:], between(k[-1:]))
+    largest = float(bounds(k[-1:], own, own_df)[0])
+    # The second limit of what lies between, and Student's quantile, cost most. Both only lower a
+    # bound, the quantile from that of the fewest degrees of freedom: what does not reach the bound
+    # of all hits even so cannot be the largest.
+    effect, df = effects(k, apart)
+    some = np.flatnonzero(bounds(k, effect, df.min()) + 1e-9 >= largest)
+    for few in np.array_split(some, some.size // _AT_A_TIME + 1):
+        largest = max(largest, float(bounds(few, *effects(few, between(few))).max(initial=0.0)))
+    return float(own[0]), largest
 
 
-def _most_between(
-    hits: NDArray[np.int64], sizes: NDArray[np.int64], k: NDArray[np.int64]
-) -> Floats:
-    """The most that Σ h_c² - 2p Σ m_c h_c can be for k of these hits, p = k/n, or a little more.
+def _most_apart(hits: NDArray[np.int64], sizes: NDArray[np.int64], k: NDArray[np.int64]) -> Floats:
+    """At least the most that Σ h_c² - 2p Σ m_c h_c can be for 0, 1, ... k of these hits, p = k/n.
 
-    To the hit where all are taken. The smaller of two, neither of which falls as a cluster gets
-    more hits: both sums at their best, most of the first in the clusters with most hits, least of
-    the second in the smallest clusters (which clusters of one size have at once); and both together
-    with a straight line in place of each h_c², which is off in one cluster only.
+    Both sums at their best: most of the first in the clusters with most hits, least of the second
+    in the smallest clusters, which clusters of one size have at once. It does not fall as a cluster
+    gets more hits, and is right to the hit where all are taken.
     """
     each = np.sort(hits)[::-1]
     step = np.arange(k[-1]) - np.repeat(np.cumsum(each) - each, each)
     squares = np.concatenate(([0], np.cumsum(2 * step + 1)))
     products = np.concatenate(([0], np.cumsum(np.sort(np.repeat(sizes, hits)))))
+    found: Floats = squares - 2 * (k / int(sizes.sum())) * products
+    return found
+
+
+def _most_together(
+    hits: NDArray[np.int64], sizes: NDArray[np.int64], k: NDArray[np.int64]
+) -> Floats:
+    """The same limit otherwise, for each of these k: both sums in the same clusters, with a
+    straight line in place of each h_c², which is off in one cluster only."""
     p = k / int(sizes.sum())
-    apart: Floats = squares - 2 * p * products
-    if sizes.min() == sizes.max() or not k[-1]:
-        return apart
     kinds, many = np.unique(np.column_stack((hits, sizes))[hits > 0], axis=0, return_counts=True)
     slopes = kinds[:, 0] - 2 * p[:, None] * kinds[:, 1]
     best = np.argsort(-slopes, axis=1)
     room = (kinds[:, 0] * many)[best]
     taken = np.clip(k[:, None] - np.cumsum(room, axis=1) + room, 0, room)
-    together: Floats = (taken * np.take_along_axis(slopes, best, axis=1)).sum(axis=1)
-    found: Floats = np.minimum(apart, together)
+    found: Floats = (taken * np.take_along_axis(slopes, best, axis=1)).sum(axis=1)
     return found
 
 

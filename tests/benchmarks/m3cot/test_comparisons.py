@@ -220,3 +220,36 @@ def test_differences_of_steps_are_over_the_items_of_both_and_interval_and_test_a
                 and record.low is not None
             ):
                 assert (record.low <= 0 <= record.high) == (record.p > 0.05), record
+
+
+def test_f1_is_worked_out_anew_in_every_exchange_of_replies():
+    """Against all 2¹⁰ exchanges listed. Readers that differ in one item alone are never told apart,
+    though by their own averages every matched item would add more to the F1 of one of them."""
+    items, alike = range(1, 11), (1, 1, 1, 1, 1, 1, 1, 1, 0)
+    marks = {"a": (*alike, 0), "b": (*alike, 2)}
+    verdicts = [
+        verdict("j", question, reader, item, value)
+        for reader, hits in marks.items()
+        for item, hit in zip(items, hits, strict=True)
+        for question, value in (
+            ("recall", [hit > 0, hit > 1]),
+            ("precision", [{"type": "feature", "judgment": "Match" if hit else "Mismatch"}]),
+        )
+    ]
+    tables = tables_of([case(i) for i in items], [answer(r, i) for r in marks for i in items])
+    tables = msgspec.structs.replace(tables, verdicts=verdicts_of(verdicts))
+    record = found(bench().measure(tables), "diff_f1", "a", versus="b")
+
+    def f1(hits):
+        p, r = sum(hit > 0 for hit in hits) / 10, sum(hits) / 20
+        return 2 * p * r / (p + r) if p + r else 0.0
+
+    gaps = []
+    for swapped in product((False, True), repeat=10):
+        pairs = zip(*marks.values(), swapped, strict=True)
+        sides = zip(*((b, a) if swap else (a, b) for a, b, swap in pairs), strict=True)
+        first, second = map(f1, sides)
+        gaps.append(abs(first - second))
+    listed = sum(gap >= abs(record.value) - 1e-9 for gap in gaps) / len(gaps)
+    assert (record.p, listed) == (1, 1)
+    assert record.low <= 0 <= record.high
