@@ -314,7 +314,8 @@ def clustered_mean(
     - Between two limits, taken as 0 and 1: Wilson's form for p = value and the cases that would
       give p that variance, p(1-p)/v · (z/t)². It also holds what one more case, independent of the
       others and as far off as can be, would make of the value, so that no interval has width 0;
-      and it comes no nearer to a limit than that of as many cases that are all at the limit.
+      and it comes no nearer to a limit than that of as many cases that are all at the limit, a
+      patient's as alike as these.
     - With one limit: as without, and not beyond it.
 
     Parameters
@@ -370,7 +371,6 @@ def clustered_mean(
         ends = [low + (high - low) * end for end in (found.low, found.high) if end is not None]
         return Interval(value, min(ends[0], value), max(ends[1], value), sd, n), spread
     p, v = (value - low) / (high - low), spread.variance / (high - low) ** 2
-    sizes = np.bincount(counted_from_zero(labels))
     worth = n / spread.effect
     ends = [p * worth / (worth + 1), (p * worth + 1) / (worth + 1)]
     cases = worth if v == 0 and p in (0.0, 1.0) else math.inf if v == 0 else p * (1 - p) / v
@@ -378,7 +378,7 @@ def clustered_mean(
         lower, upper = wilson_bounds(np.array(p), np.array(cases * (Z95 / t) ** 2))
         ends = [min(ends[0], float(lower)), max(ends[1], float(upper))]
     # As many cases that are all at one end say more than these, which are not, about that end.
-    certain = _upper(np.zeros_like(sizes), sizes)[1]
+    certain = Z95**2 / (worth + Z95**2)
     ends = [min(ends[0], 1 - certain), max(ends[1], certain)]
     ends = [low + (high - low) * min(max(end, 0.0), 1.0) for end in ends]
     return Interval(value, min(ends[0], value), max(ends[1], value), sd, n), spread
