@@ -125,7 +125,8 @@ def _f1_p(study: Study, both: Sequence[tuple[Floats, Floats]]) -> float:
     """The share of exchanges of patients' replies that set the readers as far apart in F1.
 
     F1 is worked out anew in each: what an item adds to a reader's F1 depends on that reader's
-    averages, so that items' parts cannot be exchanged (two readers alike but for one item of ten would have p = 0.004).
+    averages, so that these parts cannot be exchanged: two readers alike but for one item of ten
+    would have p = 0.004.
     """
     middles, halves = [], []
     for one, two in both:
