@@ -10,7 +10,7 @@ import pytest
 
 from overread.runs import power, run
 from overread.runs._kept import kept_runs
-from overread.stats import cases_to_tell_apart, spread_of_mean
+from overread.stats import cases_to_tell_apart, flip_p, spread_of_mean
 from support.commands import Overread, tree
 
 pytestmark = pytest.mark.usefixtures("no_pages")
@@ -221,3 +221,12 @@ def test_rates_that_are_given_go_before_those_of_a_pilot(pilot: Path) -> None:
     assert made.rates == (0.9, 0.8)
     assert made.pilot is not None
     assert made.needed.effect == made.pilot.effect
+
+
+@pytest.mark.parametrize("each", [1, 2, 5])
+def test_no_fewer_patients_are_enough_than_a_test_by_patient_can_reject_with(each: int) -> None:
+    """Signs of five patients have a p of 1/16 at least, however far two readers are apart."""
+    needed = power(rates=(1.0, 0.0), per_patient=each).needed
+    assert (needed.patients, needed.cases) == (6, 6 * each)
+    owners = np.repeat(np.arange(needed.patients), each)
+    assert flip_p(np.ones(needed.cases), owners) <= 0.05 < flip_p(np.ones(5), range(5))

@@ -109,7 +109,10 @@ def test_a_patient_with_many_cases_shows_less(workspace: Path) -> None:
     assert (alone.patients, shared.patients, nobody.patients) == (12, 4, 12)
     assert (alone.effect, shared.effect, nobody.effect) == (1, 2, 1)
     assert alone.half_width_at_50 < shared.half_width_at_50
+    # Signs of four patients are never told from chance, however many films they have.
     assert alone.smallest_difference is not None
+    assert reach(*"aaaabbbbccccdddd" * 20).smallest_difference is None
+    assert "they show no difference with 80 % power" in str(shared)
     assert "correlating by 0.5" in str(shared)
     assert "correlating" not in str(alone)
 

@@ -31,7 +31,7 @@ _LINE: Final = 40
 
 # Value, spread, interval, n, p, q, what the judges behind it are worth, and the pooled number.
 _NUMBER: Final = re.compile(
-    r"([+-]?\d\S*)( ± \S+)?( \[[^]]*\])?( n=\d+†?| \d+/\d+†?)?"
+    r"([+-]?\d\S*)( ± \S+)?( \[[^]]*\]°?)?( n=\d+†?| \d+/\d+†?)?"
     r"( p[=<]\S+)?( q[=<]\S+)?( †| judge [a-z ]+)?(?:( pooled \S+)( \[[^]]*\]))?",
     flags=re.ASCII,
 )

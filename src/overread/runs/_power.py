@@ -296,6 +296,8 @@ def _cases_of(
         found = cases(of.effect, power or _POWERS[0])
         if found is None:
             raise BadInput(_why_none(claim, rates, goal))
+        if claim == "apart":  # all cases of a patient change signs together
+            found = max(found, math.ceil(stats.LEAST_DISCORDANT * of.per_patient))
         return Needed(*of, power, found, math.ceil(found / of.per_patient - 1e-9))
 
     return needed

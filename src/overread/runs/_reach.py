@@ -32,7 +32,7 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True):
         of = "" if self.patients is None else f" of {self.patients:,} patients"
         halves = [f"{100 * half:.1f}" for half in (self.half_width_at_50, self.half_width_at_90)]
         apart = self.smallest_difference
-        shown = "no difference of two readers" if apart is None else f"{100 * apart:.1f} points"
+        shown = "no difference" if apart is None else f"{100 * apart:.1f} points"
         alike = ", a patient's cases correlating by 0.5" * (self.effect > 1)
         first = (
             f"{self.cases:,} cases{of} give a share of 50 % ± {halves[0]} points and one of 90 % "
@@ -53,20 +53,23 @@ def reach(benchmark: str, folder: str | Path, edition: str = "corrected") -> Rea
 
 def reach_of(bench: Benchmark, chosen: frozenset[str] | None) -> Reach | None:
     """What the chosen cases can show, those of one patient counted together."""
-    from overread.stats import half_width, smallest_difference
+    from overread.stats import LEAST_DISCORDANT, half_width, smallest_difference
 
     cases = [case for case in bench.cases() if chosen is None or case.case_id in chosen]
     if not cases:
         return None
     patients, effect = _clustering(bench, cases)
     half, most = (half_width(rate, len(cases), effect=effect) for rate in (0.5, 0.9))
+    apart = smallest_difference(len(cases), effect=effect)
+    if patients is not None and patients < LEAST_DISCORDANT:
+        apart = None  # signs are flipped by patient: so few are never told from chance
     return Reach(
         cases=len(cases),
         patients=patients,
         effect=effect,
         half_width_at_50=half,
         half_width_at_90=most,
-        smallest_difference=smallest_difference(len(cases), effect=effect),
+        smallest_difference=apart,
         words=tuple(bench.can_show(cases, lambda some: _clustering(bench, some)[1])),
     )
 

@@ -60,6 +60,7 @@ from overread.stats._judged import PredictionPowered, corrected_rate, prediction
 from overread.stats._paired import LEVEL, Paired, flip_p, paired_values
 from overread.stats._permutation import permutation_k_groups, permutation_two_groups
 from overread.stats._power import (
+    LEAST_DISCORDANT,
     cases_for_half_width,
     cases_to_settle,
     cases_to_tell_apart,
@@ -88,6 +89,7 @@ from overread.stats._weights import (
 __all__ = [
     "FEW",
     "FEWEST_GROUPS",
+    "LEAST_DISCORDANT",
     "LEVEL",
     "USUAL",
     "Z95",

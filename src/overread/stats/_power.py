@@ -13,8 +13,8 @@ from overread.stats._proportions import Z95
 
 MOST: Final = 10**9
 """More cases than this are as good as none."""
-# With fewer cases that differ no exact paired test is below 0.05: 2/2⁵ is 0.0625.
-_LEAST_DISCORDANT: Final = 6
+LEAST_DISCORDANT: Final = 6
+"""With fewer cases, or patients, that differ no exact paired test is below 0.05: 2/2⁵ is 0.0625."""
 
 
 def half_width(rate: float, cases: float, *, effect: float = 1.0) -> float:
@@ -147,7 +147,7 @@ def cases_to_tell_apart(
         return None
     psi = _discordant(first, second, discordant)
     spread = Z95 * math.sqrt(psi) + _beyond(power) * math.sqrt(psi - apart**2)
-    return whole_cases(max((spread / apart) ** 2, _LEAST_DISCORDANT / psi) * effect)
+    return whole_cases(max((spread / apart) ** 2, LEAST_DISCORDANT / psi) * effect)
 
 
 def smallest_difference(cases: int, *, power: float = 0.8, effect: float = 1.0) -> float | None:

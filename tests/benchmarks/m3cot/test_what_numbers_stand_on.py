@@ -132,6 +132,9 @@ def test_f1_is_no_surer_than_an_average_on_which_all_items_agree():
     assert f1.value == pytest.approx(harmonic(p.value, r.value))
     assert f1.low <= harmonic(p.low, r.value) + 1e-12
     assert f1.high >= harmonic(p.high, r.value) - 1e-12
+    # Nor does it leave open what neither average does.
+    assert harmonic(p.low, r.low) <= f1.low
+    assert f1.high <= harmonic(p.high, r.high)
     assert f1.method.endswith("at least wilson at 0")
 
 

@@ -245,14 +245,26 @@ def _bounds_where_alike(
 
     F1 of that average's own bounds and of the other's value; of both bounds where both agree.
     """
-    ends = []
-    for table in (precision, recall):
-        room = study.resampling.left_open(est.counted_in(table)) if _one_value(table) else 0.0
-        ends.append((max(_mean(table) - room, 0.0), min(_mean(table) + room, 1.0)))
     if not (_one_value(precision) or _one_value(recall)):
         return None
+    ends = [_ends_where_alike(study, table) for table in (precision, recall)]
     low, high = (f1_of(ends[0][side], ends[1][side]) or 0.0 for side in (0, 1))
     return low, high
+
+
+def _ends_where_alike(study: Study, table: Floats) -> tuple[float, float]:
+    """The bounds of an average, those of its record where all items agree on it; else itself."""
+    from overread.stats import clustered_mean
+
+    value, counted = _mean(table), est.counted_in(table)
+    if not _one_value(table):
+        return value, value
+    if not study.robust:
+        room = study.resampling.left_open(counted)
+        return max(value - room, 0.0), min(value + room, 1.0)
+    each, owners = np.full(int(counted.sum()), value), study.clusters[counted]
+    found, _ = clustered_mean(value, each, owners, (0.0, 1.0))
+    return (value, value) if found.low is None or found.high is None else (found.low, found.high)
 
 
 def _one_value(table: Floats) -> bool:
