@@ -45,6 +45,11 @@ MADE = {
         ("skill", "survives", "accuracy_corrected"),
         "over another number that the same cases move",
     ),
+    **dict.fromkeys(
+        ("accuracy_checked", "clarity_checked", "coherence_checked", "visual_checked",
+         "truth_checked", "score_checked"),
+        "of judges and people: a verdict moves how far the judges are followed, too",
+    ),
     **dict.fromkeys(("chance_mae", "chance_accuracy"), "of no reader: what coins do"),
     "f1": "of two averages, which one reply moves both of",
     "accuracy_macro": "a dimension of few items weighs as much as one of many, and spreads as more",

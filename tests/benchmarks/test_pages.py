@@ -103,17 +103,19 @@ def test_every_golden_file_of_m3cot_is_said_to_be_reproduced() -> None:
 def test_the_page_says_what_measuring_medcmr_again_cannot_undo() -> None:
     book = book_of("medcmr")
     assert book.shows & set(book.rules) == {"reask"}
-    assert set(book.options) - book.shows == {"errors", "ranks", "pairs"}
+    assert set(book.options) - book.shows == {"errors", "ranks", "people", "pairs"}
     told = section("editions.md", "medcmr").split("cannot undo\n")[1]
-    assert "`reask` and all options are refused but `errors`,\n`ranks` and `pairs`" in told
+    assert (
+        "`reask` and all options are refused but `errors`,\n`ranks`, `people` and `pairs`" in told
+    )
 
 
 def test_the_page_says_what_measuring_again_cannot_undo() -> None:
     book = book_of("m3cot")
-    # All options and these rules; the page names the latter.
-    assert book.shows == {"options", "reask", *book.options}
+    # All options but one and these rules; the page names the latter.
+    assert book.shows == {"options", "reask", *book.options} - {"people"}
     told = section("editions.md", "m3cot").split("cannot undo\n")[1]
-    assert "`options`, `reask` and all options are\nrefused" in told
+    assert "`options`, `reask` and all options are\nrefused but `people`" in told
 
 
 # ---------------------------------------------------------------- measures

@@ -13,11 +13,13 @@ from overread.benchmarks.m3cot.controls import EXPECTED
 from overread.benchmarks.m3cot.edition import CORRECTED, Options
 from overread.benchmarks.m3cot.judge_questions import DECODING, RUBRICS, questions
 from overread.judging import VERDICT_COLUMNS
+from overread.judging.checking import FEWEST
 from overread.judging.fitness import LIMIT, NOT_CHECKED, UNFIT
 from overread.judging.question import roles_of
 from overread.judging.rubric import CHANGES
 from overread.judging.sheet import _KEY, _SHEET
 from overread.phantoms.question import LEAST
+from overread.records import read_measures
 from support.commands import Overread
 
 ROOT = Path(__file__).parents[2]
@@ -57,7 +59,7 @@ def folder(workspace: Path) -> Path:
 
 
 def test_every_example_of_judging_works_as_printed(overread: Overread, folder: Path) -> None:
-    asking = [line for line in COMMANDS if "judge-sample" not in line]
+    asking = [line for line in COMMANDS if not re.search("judge-sample|people=", line)]
     assert len(asking) >= 3
     for line in [*asking, *re.findall(r"`(overread run study.toml)`", PAGE)]:
         done = overread(*sped(line))
@@ -137,7 +139,7 @@ def test_the_columns_of_a_persons_sheet_are_the_codes() -> None:
 
 
 def test_a_sample_goes_to_a_person_and_comes_back(overread: Overread, folder: Path) -> None:
-    write, compare = (line for line in COMMANDS if "judge-sample" in line)
+    write, compare, _ = (line for line in COMMANDS if "judge-sample" in line)
     assert overread(*sped(COMMANDS[0])).code == 0
     done = overread(*sped(write))
     assert done.code == 0, done.err
@@ -153,3 +155,33 @@ def test_a_sample_goes_to_a_person_and_comes_back(overread: Overread, folder: Pa
     assert done.code == 0, done.err
     assert "control:lexical-judge" in done.out
     assert "100" in done.out
+
+
+def test_what_people_checked_puts_numbers_right(overread: Overread, folder: Path) -> None:
+    *_, write = (line for line in COMMANDS if "judge-sample" in line)
+    (again,) = (line for line in COMMANDS if "people=" in line)
+    assert f"Where you judged {FEWEST} answers of a reader in a mode or more" in PLAIN
+    assert overread(*sped(COMMANDS[0])).code == 0
+    assert overread(*sped(write)).code == 0
+    sheet, key = (
+        pl.read_csv(f"checked/{name}.csv", infer_schema=False) for name in ("sheet", "key")
+    )
+    # A person who calls every answer wrong.
+    told = pl.when(pl.col("question") == "answer").then(pl.lit("wrong")).otherwise(pl.lit(""))
+    sheet.with_columns(person=told).write_csv("checked/sheet.csv")
+    done = overread(*sped(again))
+    assert done.code == 0, done.err
+    asked = pl.read_parquet("judged/answers.parquet").select("reader", "case", "mode", "text")
+    rows = sheet.filter(question="answer").join(key.unique("id"), on="id")
+    seen = rows.join(
+        asked, left_on=["reader", "item", "reply"], right_on=["reader", "case", "text"]
+    )
+    enough = {
+        (reader, mode): n
+        for reader, mode, n in seen.group_by("reader", "mode").len().iter_rows()
+        if n >= FEWEST
+    }
+    measures = read_measures(Path("judged")).measures
+    found = [one for one in measures if one.measure == "accuracy_checked"]
+    assert {(one.reader, one.by["mode"]): one.how.checked for one in found if one.how} == enough
+    assert {one.value for one in found} == {0.0}

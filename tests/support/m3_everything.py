@@ -10,6 +10,7 @@ from overread.benchmarks.m3cot.cases import KINDS, STEPS, cases_in
 from overread.benchmarks.m3cot.edition import CORRECTED, FOLLOWS, IMAGES
 from overread.benchmarks.m3cot.judge_questions import questions
 from overread.benchmarks.m3cot.measures import agreement_measures, measure
+from overread.judging.checking import FEWEST, CheckedReply
 from overread.judging.fitness import (
     ENOUGH,
     Check,
@@ -22,7 +23,7 @@ from overread.judging.rubric import CHANGES
 from support.m3_tables import answer, case, tables_of, verdict, verdicts_of
 
 RULES = msgspec.structs.replace(CORRECTED, boot=100)
-READERS, JUDGES, N = ("one", "two"), ("g", "h"), 8
+READERS, JUDGES, N = ("one", "two"), ("g", "h"), FEWEST
 ORDER = {"modality": 1, "feature": 2, "conclusion": 0, "others": 0}
 
 
@@ -83,7 +84,12 @@ def everything_measured():
     ]
     cases = cases_in(tables.cases)
     asked = questions(RULES)
-    found, records = fitness_of(checks), measure(tables, verdicts, RULES)
+    people = {
+        CheckedReply("answer", reader, f"m{i}", f"{reader} said {i}"): "right"
+        for reader in READERS
+        for i in range(1, N + 1)
+    }
+    found, records = fitness_of(checks), measure(tables, verdicts, RULES, people=people)
     return (
         *records,
         *corrected_for_errors(records, found, "accuracy", "answer"),

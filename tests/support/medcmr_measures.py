@@ -158,6 +158,9 @@ def _open(reader: str, skill: float, judges: Sequence[str], label: str | None) -
         yield from scores(400, condition=image)
         where = {"condition": image, "versus": "original"}
         yield mean(reader, "diff_score", -0.03, 400, label, **where)
+    for name in (*COMPONENTS, "score"):
+        for by in ({}, {"kind": "open"}, {"condition": "blank"}):
+            yield mean(reader, f"{name}_checked", 0.5 * skill, 400, **by)
     yield mean(reader, "score_macro", 0.4 * skill, 400, label)
     for kind, n in (("open", 400), ("reformulated", 500)):
         yield share(reader, "judged_rate", n - 4, n, kind=kind)

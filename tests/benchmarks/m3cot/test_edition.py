@@ -20,9 +20,9 @@ def test_every_rule_and_every_option_can_be_set():
     assert set(Edition.__struct_fields__) - {"name"} == set(BOOK.rules)
     given = {"modes": "cot", "images": "original,swap", "follow": "truncated", "px": "512"}
     given |= {"max_tokens": "128", "temperature": "0.7", "timing": "9", "checks": "3"}
-    given |= {"variants": "2", "rubrics": "w", "root": "r"}
+    given |= {"variants": "2", "rubrics": "w", "root": "r", "people": "p"}
     assert set(given) == set(Options.__struct_fields__)
-    assert set(given) <= BOOK.shows
+    assert set(given) - BOOK.shows == {"people"}
     found, options = BOOK.settings("corrected", given)
     assert found == CORRECTED
     assert options == Options(
@@ -37,6 +37,7 @@ def test_every_rule_and_every_option_can_be_set():
         variants=2,
         rubrics=str(Path("w").absolute()),
         root=str(Path("r").absolute()),
+        people=str(Path("p").absolute()),
     )
 
 

@@ -83,7 +83,7 @@ def test_what_readers_were_shown_goes_by_the_edition_they_were_asked_under():
 def test_limitations_come_from_causes_in_the_measures():
     said = limits(everything_measured())
     assert "not asked" not in said
-    assert "8 items only" in said
+    assert "10 items only" in said
     assert "No judge" not in said
     bare = limits(bench().measure(odd_run(0, judged=False)))
     assert "No judge was asked" in bare
