@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -34,6 +36,7 @@ from overread.benchmarks.m3cot.verdicts import QUESTIONS, Path, rescued
 from overread.benchmarks.sentences import unseeing_noted
 from overread.case import Measure
 from overread.judging.agreement import JudgeCount, judge_counts
+from overread.judging.checking import CheckedReply, checked_by_people, people_said
 from overread.judging.fitness import (
     corrected_for_errors,
     fitness_in,
@@ -125,8 +128,8 @@ def _f1_p(study: Study, both: Sequence[tuple[Floats, Floats]]) -> float:
     """The share of exchanges of patients' replies that set the readers as far apart in F1.
 
     F1 is worked out anew in each: what an item adds to a reader's F1 depends on that reader's
-    averages, so that these parts cannot be exchanged: two readers alike but for one item of ten
-    would have p = 0.004.
+    averages, so that items' parts cannot be exchanged (two readers alike but for one item of ten
+    would have p = 0.004).
     """
     middles, halves = [], []
     for one, two in both:
@@ -414,23 +417,36 @@ def measure(
     *,
     labels: Mapping[tuple[str, str], str | None] | None = None,
     veiled: bool = False,
+    people: Mapping[CheckedReply, str] | None = None,
 ) -> list[Measure]:
     """Every declared measure of every reader, then the readers against each other.
 
     `verdicts` have the columns of `VERDICT_COLUMNS`, read under this edition. `labels` say what a
     judge's verdicts on a question are worth, where fitness was tested. Where `veiled`, no group is
-    named by words of the set that only few patients have.
+    named by words of the set that only few patients have. `people` is what they said of answers
+    that judges had judged.
     """
     study = Study(tables, verdicts, edition, labels, veiled=veiled)
     records = specs.measure(study, study.marks, SPECS)
+    if people and study.robust:
+        right = partial(accuracy.right_by_people, study, people)
+        records += checked_by_people(study, study.marks, METRICS["accuracy"], records, right)
     every = [*records, *study.finish(comparisons(study)), *consistency.likenesses(study)]
     return contrasts.with_q(unseeing_noted(every, tables.readers, "answered"))
 
 
 def measure_judged(
-    tables: Tables, questions: Sequence[Question], edition: Edition, *, veiled: bool
+    tables: Tables,
+    questions: Sequence[Question],
+    edition: Edition,
+    *,
+    veiled: bool,
+    sheets: Sequence[FilePath] = (),
 ) -> list[Measure]:
-    """The measures of a run, and beside them what its judges are worth, if it has any."""
+    """The measures of a run, and beside them what its judges are worth, if it has any.
+
+    `sheets` are those that people filled.
+    """
     verdicts = tables.verdicts
     if verdicts is None:
         return measure(tables, None, edition, veiled=veiled)
@@ -438,7 +454,8 @@ def measure_judged(
     found = fitness_in(questions, verdicts, cases)
     judged = verdicts.filter(~verdicts["check"])
     labels = labels_of(questions, judged, found)
-    records = measure(tables, judged, edition, labels=labels, veiled=veiled)
+    people = people_said(sheets, questions, ("answer",), cases, tables.answers)
+    records = measure(tables, judged, edition, labels=labels, veiled=veiled, people=people)
     return [
         *records,
         *(corrected_for_errors(records, found, "accuracy", "answer") if edition.robust else ()),
