@@ -98,11 +98,12 @@ def prediction_powered(
         θ̂ = λ mean_N(f) + mean_m(y - λ f)
         λ = cov_m(y, f) / var_m(f), from 0 to 1; 0 where the judge says one thing throughout
 
-    It holds however bad the judge is. λ is what makes the variance least; a judge that says
-    nothing of y gets 0, and θ̂ is the mean of people. (Of PPI++, whose two samples have no case in
-    common, it is the λ for the N - m unchecked cases; survey samplers know θ̂ as the regression
-    estimate of double sampling.) With the residuals e = y - λ f, v has two parts, what any N cases
-    leave open, by cluster, and what the lot of those checked does, which falls on single cases::
+    It holds however bad the judge is, but for a bias of the order of 1/m. λ is what makes the
+    variance least; a judge that says nothing of y gets 0, and θ̂ is the mean of people. (Of PPI++,
+    whose two samples have no case in common, it is the λ for the N - m unchecked cases; survey
+    samplers know θ̂ as the regression estimate of double sampling.) With the residuals e = y - λ f,
+    v has two parts, what any N cases leave open, by cluster, and what the lot of those checked
+    does, which falls on single cases::
 
         v = effect s² / N + (1 - m/N) Σ (e - ē)² / (m (m-2)),   s² = λ² var(f) + var(e)
 
