@@ -286,3 +286,11 @@ def test_patients_of_unlike_sizes_take_little_more_memory_than_those_of_one():
     alike = np.repeat(np.arange(1_000), 20)
     unlike = np.repeat(np.arange(2_000), draw.integers(1, 40, 2_000))[:20_000]
     assert peak(unlike) < 10 * peak(alike)
+
+
+def test_how_many_differ_is_the_same_in_any_unit():
+    values = np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.2])
+    for unit in (1e-120, 1e-3, 1e3, 1e120):
+        assert differing_clusters(values * unit, range(6)) == pytest.approx(
+            differing_clusters(values, range(6))
+        )

@@ -135,7 +135,7 @@ def test_equivalence_has_no_cliff_at_equal_rates():
     assert at == sorted(at)
     alone = cases_within_margin(0.78, 0.8, 0.05, discordant=0.15)
     both = cases_within_margin(0.78, 0.8, 0.05, discordant=0.15, both_sides=True)
-    assert alone <= both <= 1.01 * alone, "one margin decides where rates lie near it"
+    assert alone <= both <= 1.02 * alone, "one margin decides where rates lie near it"
 
 
 def test_as_many_cases_as_said_show_equivalence_as_often_as_said():
@@ -155,3 +155,22 @@ def test_the_smallest_difference_needs_just_as_many_cases(cases, effect):
     least = smallest_difference(cases, effect=effect)
     half = least / 2
     assert cases_to_tell_apart(0.5 + half, 0.5 - half, effect=effect) == cases
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("rate", "discordant", "margin"), [(0.9, 0.05, 0.1), (0.95, 0.02, 0.02), (0.8, 0.3, 0.1)]
+)
+@pytest.mark.parametrize("both_sides", [False, True])
+def test_a_margin_is_reached_as_often_as_was_asked(rate, discordant, margin, both_sides):
+    """Also where few cases differ: by the formula for many it was in 0.33 to 0.65 of studies."""
+    n = cases_within_margin(rate, rate, margin, discordant=discordant, both_sides=both_sides)
+    draw, reached = np.random.default_rng(3), 0
+    parts = rate - discordant / 2, discordant / 2, discordant / 2
+    for _ in range(400):
+        both, first, second, _ = draw.multinomial(n, [*parts, 1 - sum(parts)])
+        one = np.repeat([1, 1, 0, 0], [both, first, second, n - both - first - second])
+        two = np.repeat([1, 0, 1, 0], [both, first, second, n - both - first - second])
+        at = paired_values(one, two, np.arange(n), (-1, 1)).interval
+        reached += at.low >= -margin and (at.high <= margin or not both_sides)
+    assert 0.74 <= reached / 400 <= 0.88

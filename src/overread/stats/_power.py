@@ -174,7 +174,7 @@ def smallest_difference(cases: int, *, power: float = 0.8, effect: float = 1.0) 
     Examples
     --------
     >>> round(smallest_difference(480), 3), round(smallest_difference(480, effect=2), 3)
-    (0.091, 0.128)
+    (0.092, 0.13)
     >>> smallest_difference(2) is None
     True
     """
@@ -206,7 +206,7 @@ def cases_within_margin(
 
     With δ = p1 - p2 (more is better) and ψ as for `cases_to_tell_apart`, it is the first n at which
     Newcombe's interval of the difference leaves the margin out with this chance, summed over the
-    tables there can be: looked for, in steps of a hundredth, from half of::
+    tables there can be: looked for between steps of a tenth, from half of::
 
         n = (z + z_power)² (ψ - δ²) / (margin + δ)²
 
@@ -221,7 +221,7 @@ def cases_within_margin(
     Examples
     --------
     >>> cases_within_margin(0.85, 0.85, 0.05, discordant=0.10)
-    335
+    330
     >>> cases_within_margin(0.85, 0.85, 0.05, discordant=0.10, both_sides=True)
     441
     >>> cases_within_margin(0.70, 0.80, 0.05) is None
@@ -238,9 +238,17 @@ def cases_within_margin(
     found = whole_cases(2 * least)
     if found is None or found > most:
         return found if found is None else whole_cases(found * effect)
-    n = math.ceil(least)
-    while _chance_within(n, first, delta, psi, margin, both_sides=both_sides) < power:
-        n = max(n + 1, math.ceil(1.01 * n))
+
+    def enough(n: int) -> bool:
+        found = _chance_within(n, first, delta, psi, margin, both_sides=both_sides)
+        return found >= power
+
+    few = n = math.ceil(least)
+    while not enough(n):
+        few, n = n, max(n + 1, math.ceil(1.1 * n))
+    while n - few > 1:
+        middle = (few + n) // 2
+        few, n = (few, middle) if enough(middle) else (middle, n)
     return whole_cases(n * effect)
 
 
