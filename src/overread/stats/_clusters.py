@@ -386,8 +386,8 @@ def clustered_mean(
 
 def _skewness(x: Floats, labels: NDArray[Any]) -> tuple[int, float]:
     """How many clusters there are; the skewness of their residuals' sums over the root of that."""
-    sums: Floats = np.bincount(counted_from_zero(labels), weights=x - x.mean())
-    sums = sums / (float(np.abs(sums).max()) or 1.0)  # the same whatever the unit
+    summed = np.bincount(counted_from_zero(labels), weights=x - x.mean())
+    sums: Floats = summed / (float(np.abs(summed).max()) or 1.0)  # the same whatever the unit
     second = float(sums @ sums)
     b = float((sums**3).sum()) / second**1.5 if second > 0 else 0.0
     return sums.size, b if abs(b) > 1e-9 else 0.0
