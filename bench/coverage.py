@@ -13,6 +13,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from itertools import product
+from types import SimpleNamespace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from scipy.special import ndtri
 from overread.benchmarks.grounding.calibration import area_under
 from overread.benchmarks.heartbeat.frame_measures import skill_of
 from overread.benchmarks.heartbeat.marks import Average
+from overread.benchmarks.m3cot.consistency import pairs_of, pairs_record, seen_in
 from overread.case import Measure
 from overread.measuring.contrasts import paired
 from overread.measuring.estimates import (
@@ -205,6 +207,27 @@ def _finished(
     return Resampling(design.owners, boot=2, seed=0).finish([made])[0]
 
 
+MENU = (("m", "f", "c"), ("m", "f"), ("m", "c", "f"), ("f", "m", "c"))
+CHANCES = np.array([0.6, 0.2, 0.15, 0.05])
+
+
+def likeness_of_paths(draw: np.random.Generator, design: Design) -> tuple[Measure, float]:
+    """The path consistency of a reader over three tasks; a patient's items copy one path."""
+    owners, n = design.owners, design.owners.size
+    own = draw.choice(4, design.patients, p=CHANCES)[owners]
+    copies = draw.random(n) < np.sqrt(design.alike)
+    taken = np.where(copies, own, draw.choice(4, n, p=CHANCES))
+    tasks = np.arange(n) % 3
+    seen = seen_in(*MENU)
+    counts = np.array([np.bincount(taken[tasks == task], minlength=4) for task in range(3)])
+    study: Any = SimpleNamespace(n=n, clusters=owners, facts=SimpleNamespace(tasks=tasks))
+    paths = [MENU[at] for at in taken]
+    value = float(pairs_of(counts.astype(float), seen).mean())
+    whole = np.ones(n, dtype=bool)
+    made = pairs_record(RECORD, study, value, whole, [paths], [0, 1, 2])  # type: ignore[list-item]
+    return made, float(CHANCES @ seen.likeness @ CHANCES)
+
+
 def alike_readers(draw: np.random.Generator, design: Design) -> tuple[Measure, float]:
     """The difference of two readers of one rate that find the same items hard."""
     common = right(draw, design)
@@ -249,6 +272,7 @@ INTERVALS: dict[str, tuple[Callable[..., tuple[Measure, float]], list[Design]]] 
     "skewed amount": (skewed_amount, list(designs(rates=(0.5,), sharing=("normal",)))),
     "survives": (surviving, list(designs(rates=(0.5,)))),
     "AUROC": (area, list(designs(rates=(0.5, 0.9, 0.99), sharing=("normal",)))),
+    "consistency": (likeness_of_paths, list(designs(rates=(0.5,), sharing=("copied",)))),
     "skill": (skill, list(designs(rates=(0.5,), sharing=("normal",)))),
     "difference of readers": (alike_readers, list(designs(judges=(1, 3)))),
     "readers 15 points apart": (unlike_readers, list(designs(rates=(0.5, 0.95), judges=(1, 3)))),

@@ -6,6 +6,7 @@ import json
 import shutil
 from itertools import combinations, permutations
 from pathlib import Path
+from types import SimpleNamespace
 
 import msgspec
 import numpy as np
@@ -15,7 +16,15 @@ from hypothesis import strategies as st
 
 from overread.benchmarks.m3cot.authors import cells_of
 from overread.benchmarks.m3cot.cases import TASKS
-from overread.benchmarks.m3cot.consistency import hot, pairs_of, scores_of, seen_in, spoken
+from overread.benchmarks.m3cot.consistency import (
+    _added_by_items,
+    hot,
+    pairs_of,
+    pairs_record,
+    scores_of,
+    seen_in,
+    spoken,
+)
 from overread.benchmarks.m3cot.edition import AUTHORS, CORRECTED
 from overread.benchmarks.m3cot.importing import import_results
 from overread.benchmarks.m3cot.measures import measure
@@ -26,7 +35,8 @@ from overread.benchmarks.m3cot.verdicts import (
     path_of,
     similarity,
 )
-from support.m3_paths import medoid_path, score_task
+from overread.case import Measure
+from support.m3_paths import medoid_path, pairs_in_task, score_task
 from support.m3_tables import answer, case, found, tables_of, verdict, verdicts_of
 
 ALL = [path for n in range(5) for path in permutations(ORDERS, n)]
@@ -313,3 +323,38 @@ def test_the_examination_a_set_states_counts_before_the_words_of_the_step():
     records = measure(tables_of(cases, answers), verdicts_of(rows), OURS)
     assert found(records, "recall", modality="ultrasound").n == 3
     assert [r.by for r in records if "modality" in r.by] == [{"modality": "ultrasound"}]
+
+
+def test_what_items_add_is_what_leaving_each_out_changes():
+    """Of one task the jackknife's pseudo-values, by hand."""
+    paths = [("modality", "feature"), ("modality",), ("modality", "feature"), (), ("feature",)]
+    study = SimpleNamespace(n=5, facts=SimpleNamespace(tasks=np.array(["t"] * 5)))
+    whole = pairs_in_task(paths)
+    without = [pairs_in_task([*paths[:at], *paths[at + 1 :]]) for at in range(5)]
+    wanted = [4 * (whole - one) * (5 / 4) ** 0.5 / 5 for one in without]
+    assert _added_by_items(study, paths, ["t"]) == pytest.approx(wanted)
+    assert _added_by_items(study, [*paths, None][:1] + [None] * 4, ["t"]) is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("each", [1, 5])
+def test_the_interval_of_pairs_holds_the_truth(each):
+    """Of 50 items in three tasks; patients whose items take one path in half of the cases."""
+    menu = [("m", "f", "c"), ("m", "f"), ("m", "c", "f"), ("f", "m", "c")]
+    chances, seen = np.array([0.6, 0.2, 0.15, 0.05]), seen_in(*menu)
+    truth = float(chances @ seen.likeness @ chances)
+    owners, draw, held = np.repeat(np.arange(50 // each), each), np.random.default_rng(2), 0
+    for _ in range(200):
+        own = draw.choice(4, 50 // each, p=chances)[owners]
+        copied = draw.random(50) < (0.55 if each > 1 else 0.0)
+        paths = [menu[at] for at in np.where(copied, own, draw.choice(4, 50, p=chances))]
+        tasks = draw.integers(0, 3, 50).astype(str)
+        study = SimpleNamespace(n=50, facts=SimpleNamespace(tasks=tasks), clusters=owners)
+        by_task = [[p for p, t in zip(paths, tasks, strict=True) if t == task] for task in "012"]
+        value = float(np.mean([pairs_in_task(some) for some in by_task]))
+        everyone = np.ones(50, dtype=bool)
+        record = pairs_record(
+            Measure(reader="r", measure="c"), study, value, everyone, [paths], ["0", "1", "2"]
+        )
+        held += record.low <= truth <= record.high
+    assert 0.9 <= held / 200 <= 0.99

@@ -98,7 +98,9 @@ def test_consistency_leaves_open_what_its_items_do_whether_or_not_all_agree(stra
         for index in range(1, n + 1)
     )
     records = measure(tables_of(cases, answers), verdicts, OURS)
-    for name in ("consistency", "consistency_medoid", "consistency_items"):
+    pairs = found(records, "consistency")
+    assert pairs.value - 2 * left_open(n) <= pairs.low <= 1 - left_open(n) + 1e-12
+    for name in ("consistency_mode", "consistency_medoid", "consistency_items"):
         record = found(records, name)
         assert record.low <= record.value - left_open(n) + 1e-12
         assert record.low >= record.value - 2 * left_open(n)

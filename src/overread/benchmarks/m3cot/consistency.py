@@ -24,7 +24,15 @@ from overread.case import Measure, Method
 from overread.measuring import estimates as est
 from overread.measuring.arrays import ordered_pairs
 from overread.measuring.estimates import Estimate, Floats, Mask, Resampling, defined_mean, quotients
-from overread.measuring.notes import NOT_JUDGED, NOTHING, leaving_out, noted, remarked, with_method
+from overread.measuring.notes import (
+    NOT_JUDGED,
+    NOTHING,
+    ONE_CLUSTER,
+    leaving_out,
+    noted,
+    remarked,
+    with_method,
+)
 from overread.measuring.specs import Spec
 
 # Tasks draw from seeds of their own: one stream for all would tie their resamples together.
@@ -257,6 +265,60 @@ def overall(name: str, scores: Scores, edition: Edition) -> Floats:
     return quotients(weighted, np.where(there, scores.n, 0.0).sum(axis=1))
 
 
+def pairs_record(
+    record: Measure,
+    study: Study,
+    value: float,
+    counted: Mask,
+    by_judge: Sequence[Sequence[Path | None]],
+    tasks: Sequence[str],
+) -> Measure:
+    """The record of a likeness of pairs, with the interval of its variance by patient.
+
+    Pairs are a smooth function of their items: what each item adds is (k-1) times what leaving it
+    out changes of its task of k items, over k and the number of tasks, the mean over judges. By
+    sqrt(k/(k-1)) more, for each task has a mean of its own. B. Efron and C. Stein (1981), Annals of
+    Statistics 9, 586-596.
+    """
+    from overread.stats import clustered_mean, differing_clusters
+
+    if np.isnan(value):
+        return noted(record, NOTHING, "no paths to compare")
+    record = msgspec.structs.replace(record, value=value)
+    units = np.unique(study.clusters[counted]).size
+    if units < 2:
+        return noted(record, ONE_CLUSTER)
+    added = [one for paths in by_judge if (one := _added_by_items(study, paths, tasks)) is not None]
+    influence = value + counted.sum() * np.mean(added, axis=0)[counted]
+    owners = study.clusters[counted]
+    found = est.bounded(record, *clustered_mean(value, influence, owners, (0.0, 1.0)))
+    return est.flagged_few(est.settled(found), units, differing_clusters(influence, owners))
+
+
+def _added_by_items(
+    study: Study, paths: Sequence[Path | None], tasks: Sequence[str]
+) -> Floats | None:
+    """What each item adds to the mean over tasks of their pairs; None where no task has a pair."""
+    added, count = np.zeros(study.n), 0
+    for task in tasks:
+        members = np.flatnonzero(study.facts.tasks == task)
+        own = [paths[place] for place in members.tolist()]
+        seen = seen_in(*own)
+        if not seen.paths:
+            continue
+        table = hot(own, seen)
+        there = table.any(axis=1)
+        whole, k = pairs_of(table.sum(axis=0)[None, :], seen)[0], int(there.sum())
+        if np.isnan(whole):
+            continue
+        count += 1
+        left = whole - pairs_of(table.sum(axis=0) - table, seen)
+        # Of two items neither can be left out: their one pair says nothing of how it varies.
+        left = np.where(there & np.isfinite(left), left, 0.0)
+        added[members] = (k - 1) * left * (k / (k - 1)) ** 0.5 / k
+    return added / count if count else None
+
+
 def drawn_record(
     record: Measure,
     study: Study,
@@ -326,7 +388,11 @@ def _consistency_records(name: str, study: Study, marks: Marks) -> Iterator[Meas
         own = np.isin(study.facts.tasks, np.array(study.tasks, dtype=np.str_)[tasks])
         counted = counted_paths(marks, study, some) & own
         estimates = defined_mean(np.array(columns).T)
-        of = "items within tasks" if pairs else "items within tasks, reference refitted"
+        if pairs:
+            held = [task for task, here in zip(study.tasks, tasks, strict=True) if here]
+            paths = [kept_paths(marks, study, one) for one in some]
+            return pairs_record(record, study, float(estimates[0]), counted, paths, held)
+        of = "items within tasks, reference refitted"
         return drawn_record(record, study, estimates, counted, of, refitted=True)
 
     everywhere = np.ones(len(study.tasks), dtype=bool)
