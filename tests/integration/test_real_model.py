@@ -71,7 +71,7 @@ def measures(folder: Path) -> dict[str, dict[str, Any]]:
 
 def test_real_log_probabilities_give_p_yes(audit: Path) -> None:
     answers = pl.read_parquet(audit / "run" / "answers.parquet")
-    assert answers.height == 1_600
+    assert answers.height == 1_880
     assert answers["p_yes"].null_count() == 0
     assert answers["p_yes"].is_between(0, 1, closed="none").all()
     assert 1 < answers["p_yes"].n_unique() <= FINDINGS
@@ -86,7 +86,8 @@ def test_its_swap_and_mask_trials_cost_no_call(audit: Path) -> None:
     answers = pl.read_parquet(audit / "run" / "answers.parquet")
     by_case = answers.group_by("case").agg(pl.col("text").n_unique(), pl.len())
     assert set(by_case["text"]) == {1}
-    assert set(by_case["len"]) == {2, 4}  # negatives have no box to mask
+    # Negatives have no box to mask, and some boxes no place to match them.
+    assert set(by_case["len"]) == {2, 4, 5}
 
 
 def test_it_ignores_the_image_by_construction(audit: Path) -> None:

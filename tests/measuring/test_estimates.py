@@ -13,6 +13,7 @@ from overread.measuring.estimates import (
     Estimate,
     Resampling,
     columns_of,
+    counted_in,
     estimated,
     left_open,
     mean_of_columns,
@@ -152,3 +153,8 @@ def test_cases_that_share_an_owner_are_one_cluster(several):
     frame = pl.DataFrame(owners, schema={"place": pl.Int64, "owner": pl.String}, orient="row")
     expected = [0, 0, 1, 0, 2] if several else [0, 1, 2, 0, 3]
     assert linked_clusters(frame, 5).tolist() == expected
+
+
+def test_where_no_column_is_nobody_is_counted():
+    assert counted_in(np.empty((3, 0))).tolist() == [False] * 3
+    assert counted_in(np.array([[1.0, np.nan], [np.nan, np.nan]])).tolist() == [True, False]

@@ -30,7 +30,7 @@ FILES = {"run.toml", "cases.parquet", "answers.parquet", "measures.json", "repor
 FIELDS = [
     "reader", "measure", "by", "value", "n", "k", "se", "sd_boot", "sd_seeds", "sd_videos", "low",
     "high", "method", "p", "q", "family", "label", "note", "how", "flags", "left_out", "as_wrong",
-    "beside", "against",
+    "beside", "against", "pooled",
 ]  # fmt: skip
 CASES = ("--cases", "phantom:16")
 

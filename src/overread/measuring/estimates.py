@@ -482,8 +482,9 @@ def defined_mean(table: Floats) -> Floats:
 
 def counted_in(*tables: Floats) -> Mask:
     """Cases that any column of any table counts."""
+    nobody: Mask = np.zeros(len(tables[0]), dtype=bool)
     columns = (~np.isnan(column) for table in tables for column in table.T)
-    return functools.reduce(np.logical_or, columns)
+    return functools.reduce(np.logical_or, columns, nobody)
 
 
 def _finite(values: Floats) -> Floats:
