@@ -233,9 +233,13 @@ def _upper(hits: NDArray[np.int64], sizes: NDArray[np.int64]) -> tuple[float, fl
     k = np.arange(int(hits.sum()) + 1)
     apart = _most_apart(hits, sizes, k)
     unlike = bool(sizes.min() != sizes.max() and k[-1])
+    # Clusters of as many hits and cases are one kind, how many there are of it in the last row.
+    wide = int(sizes.max()) + 1
+    codes, many = np.unique((hits * wide + sizes)[hits > 0], return_counts=True)
+    kinds = np.stack((codes // wide, codes % wide, many))
 
     def between(some: NDArray[np.int64]) -> Floats:
-        return np.minimum(apart[some], _most_together(hits, sizes, some)) if unlike else apart[some]
+        return np.minimum(apart[some], _most_together(kinds, n, some)) if unlike else apart[some]
 
     own, own_df = effects(k[-1:], between(k[-1:]))
     largest = float(bounds(k[-1:], own, own_df)[0])
@@ -264,16 +268,13 @@ def _most_apart(hits: NDArray[np.int64], sizes: NDArray[np.int64], k: NDArray[np
     return found
 
 
-def _most_together(
-    hits: NDArray[np.int64], sizes: NDArray[np.int64], k: NDArray[np.int64]
-) -> Floats:
+def _most_together(kinds: NDArray[np.int64], n: int, k: NDArray[np.int64]) -> Floats:
     """The same limit otherwise, for each of these k: both sums in the same clusters, with a
     straight line in place of each h_c², which is off in one cluster only."""
-    p = k / int(sizes.sum())
-    kinds, many = np.unique(np.column_stack((hits, sizes))[hits > 0], axis=0, return_counts=True)
-    slopes = kinds[:, 0] - 2 * p[:, None] * kinds[:, 1]
+    hits, sizes, many = kinds
+    slopes = hits - 2 * (k / n)[:, None] * sizes
     best = np.argsort(-slopes, axis=1)
-    room = (kinds[:, 0] * many)[best]
+    room = (hits * many)[best]
     taken = np.clip(k[:, None] - np.cumsum(room, axis=1) + room, 0, room)
     found: Floats = (taken * np.take_along_axis(slopes, best, axis=1)).sum(axis=1)
     return found
