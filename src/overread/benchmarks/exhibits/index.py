@@ -153,7 +153,11 @@ class Index:
             spec=spec,
             alt=self._said(words.says, facts | {"said": said}),
             signature=self.signature,
-            notes=(*(self._said(note, facts) for note in words.notes), *notes),
+            notes=(
+                *(self._said(note, facts) for note in words.notes),
+                *notes,
+                *_rough_note(ROUGH_MARK in str(spec)),
+            ),
         )
 
     def whole_table(
@@ -178,7 +182,7 @@ class Index:
             notes=(
                 *(self._said(note, facts) for note in words.notes),
                 *notes,
-                *([f"{ROUGH_MARK} {FLAGS[FEW_CLUSTERS]}."] if rough else []),
+                *_rough_note(rough),
             ),
         )
 
@@ -200,6 +204,11 @@ class Index:
 
     def _said(self, words: str, facts: Mapping[str, object]) -> str:
         return words.format(**self._wording.facts, **facts)
+
+
+def _rough_note(rough: bool) -> tuple[str, ...]:
+    """What the mark of a rough interval means, where it stands."""
+    return (f"{ROUGH_MARK} {FLAGS[FEW_CLUSTERS]}.",) if rough else ()
 
 
 class Column(NamedTuple):
