@@ -107,6 +107,12 @@ async def ask(
     return asking.tally
 
 
+def _set_event() -> asyncio.Event:
+    event = asyncio.Event()
+    event.set()
+    return event
+
+
 class _Asking(msgspec.Struct):
     plan: Plan
     reader: Reader
@@ -132,6 +138,8 @@ class _Asking(msgspec.Struct):
     )
     something_to_commit: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
     closing: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
+    # Set when the trial before has its place in line; nobody comes before the first.
+    turn: asyncio.Event = msgspec.field(default_factory=_set_event)
     committed: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
 
     def close(self) -> None:
@@ -252,10 +260,21 @@ class _Asking(msgspec.Struct):
         while (item := await queue.get()) is not None:
             if self.stop.is_set():
                 self._let_go([item.key])  # its claim goes with the store's closing
-            else:
-                await self._settle(item)
+                continue
+            earlier, self.turn = self.turn, asyncio.Event()
+            own = self.turn
+            try:
+                await self._settle(item, earlier, own)
+            finally:
+                own.set()
 
-    async def _settle(self, item: _Item) -> None:
+    async def _settle(self, item: _Item, earlier: asyncio.Event, own: asyncio.Event) -> None:
+        """Show, ask and keep one trial.
+
+        Who is asked one at a time is asked in the order of the plan, whichever picture is ready
+        first: what is timed is compared with what was asked just before. So a trial waits until the
+        `earlier` one stands in line for the reader, and then lets the next one.
+        """
         try:
             prompt = await self.studio.show(item.request, item.digest, item.pictures)
         except BadInput as error:
@@ -266,9 +285,12 @@ class _Asking(msgspec.Struct):
         if item.case:
             prompt = msgspec.structs.replace(prompt, case=item.case)
         limits, attempt, waited = self.reader.limits, 0, 0.0
+        if limits.concurrency == 1:
+            await earlier.wait()
         while True:
             attempt += 1
             await self.pace.acquire()
+            own.set()
             if self.stop.is_set():  # it waited for a slot: nothing new begins
                 self.pace.give_back()
                 self._let_go([item.key])
