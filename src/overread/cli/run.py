@@ -6,11 +6,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Argument, Option
-
 from overread import runs
 from overread.case import BadInput, Table
 from overread.cli import options
+from overread.cli.command_line import Argument, Option
 from overread.cli.show import print_table, watch
 
 if TYPE_CHECKING:
