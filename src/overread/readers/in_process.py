@@ -23,7 +23,7 @@ from overread.readers.spec import ReaderSpec
 Outcome: TypeAlias = Reply | ReaderFailure
 
 # So many trials are asked alone and in a batch before batches are trusted; and the share of
-# answers that may differ. It would count as image use: a flip is what grounding measures.
+# answers that may differ: where a flip is what is measured, it would count as use of the picture.
 _CHECKED = 16
 _MOST_NOISE = 0.005
 # As many asks in line as fill several batches, so that each finds others of its kind.
