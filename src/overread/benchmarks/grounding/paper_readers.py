@@ -1,8 +1,8 @@
 """The paper's reader study, from its filled sheets to numbers (GROUNDING 14 and 15).
 
 Two radiologists rate boxes (task A), say of films with and without a mask whether a finding is
-there (tasks B and C), and put a name to models' errors (task D). Sheets carry display ids; a mapping
-beside each says which case and condition a display showed.
+there (tasks B and C), and put a name to models' errors (task D). Sheets carry display ids; a
+mapping beside each says which case and condition a display showed.
 
 All of it is edition `authors`: what the published scripts count, bootstraps over cases in the order
 of their names, reader minus model in one table and model minus reader in another [D26], confidence
@@ -86,8 +86,8 @@ class ReaderStudy(NamedTuple):
 def read_sheets(folders: Mapping[str, Path]) -> ReaderStudy:
     """The sheets of each reader's folder, as the packets of the paper have them.
 
-    A folder holds some of `task_A_…`, `task_B_…` or `task_C_…`, and `task_D_…`, each with `cases.csv`
-    and `case_mapping.csv`. An answer that is neither Yes nor No, and an empty rating, is left out.
+    A folder holds some of `task_A_…`, `task_B_…` or `task_C_…`, and `task_D_…`, each with
+    `cases.csv` and `case_mapping.csv`. An answer that is neither Yes nor No, and an empty rating, is left out.
     """
     boxes: dict[str, dict[str, str]] = {}
     presence: dict[str, list[Presence]] = {}
@@ -328,7 +328,7 @@ def failure_modes(study: ReaderStudy) -> Iterator[Measure]:
 
 
 def accurate_boxes(study: ReaderStudy) -> tuple[frozenset[str], frozenset[str]]:
-    """Cases whose box was found accurate, and accurate or partial; the first reader's word counts."""
+    """Cases whose box is accurate, and accurate or partial; the first reader's word counts."""
     decided: dict[str, str] = {}
     for rated in study.boxes.values():
         for case, rating in rated.items():
