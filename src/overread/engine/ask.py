@@ -284,6 +284,8 @@ class _Asking(msgspec.Struct):
             return
         if item.case:
             prompt = msgspec.structs.replace(prompt, case=item.case)
+        if not prompt.decoding.greedy:
+            prompt = msgspec.structs.replace(prompt, draw=item.key.hex())
         limits, attempt, waited = self.reader.limits, 0, 0.0
         if limits.concurrency == 1:
             await earlier.wait()
