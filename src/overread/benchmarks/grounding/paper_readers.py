@@ -87,7 +87,8 @@ def read_sheets(folders: Mapping[str, Path]) -> ReaderStudy:
     """The sheets of each reader's folder, as the packets of the paper have them.
 
     A folder holds some of `task_A_…`, `task_B_…` or `task_C_…`, and `task_D_…`, each with
-    `cases.csv` and `case_mapping.csv`. An answer that is neither Yes nor No, and an empty rating, is left out.
+    `cases.csv` and `case_mapping.csv`. An answer that is neither Yes nor No, and an empty rating,
+    is left out.
     """
     boxes: dict[str, dict[str, str]] = {}
     presence: dict[str, list[Presence]] = {}
