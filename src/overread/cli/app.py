@@ -38,6 +38,7 @@ COMMANDS: Final = Commands(
         "serve": "finished:serve",
         "compare": "finished:compare",
         "import": "run:import_results",
+        "import-batch": "run:import_batch",
         "judge": "run:judge",
         "judge-sample": "finished:judge_sample",
         "error-sample": "finished:error_sample",
