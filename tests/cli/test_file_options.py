@@ -15,7 +15,7 @@ import pytest
 
 import overread as ov
 from overread.cli.app import COMMANDS
-from overread.cli.command_line import parameters_of
+from overread.cli.command_line import Option, parameters_of
 from overread.runs import plan_batch
 from support import datasets
 from support.commands import GOLDEN, Overread, write_manifest
@@ -51,7 +51,7 @@ OPTIONS: dict[str, list[str]] = {
     "error-sample --out": [
         "error-sample", "medcmr", "--reader", "control:letter-a", "--out", PLACE,
     ],
-    "gate RUN": ["gate", PLACE, "--policy", "gate.toml"],
+    "gate runs": ["gate", PLACE, "--policy", "gate.toml"],
     "gate --policy": ["gate", "run", "--policy", PLACE],
     "gate --baseline": ["gate", "run", "--policy", "gate.toml", "--baseline", PLACE],
     "gate --junit": ["gate", "run", "--policy", "gate.toml", "--junit", PLACE],
@@ -146,7 +146,7 @@ def _paths() -> Iterator[str]:
     for name, command in COMMANDS.every():
         for one in parameters_of(command):
             if one.kind is Path:
-                yield f"{name} {one.shown}"
+                yield f"{name} {one.shown if isinstance(one.about, Option) else one.name}"
 
 
 def test_every_option_that_takes_a_path_is_tried_here() -> None:

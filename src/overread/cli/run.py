@@ -136,7 +136,7 @@ def import_batch(
     batch: Annotated[
         Path, Argument(metavar="RUN", help="The folder that overread plan --batch wrote.")
     ],
-    results: Annotated[list[Path], Argument(metavar="FILE...", help="What the service returned.")],
+    results: Annotated[list[Path], Argument(metavar="FILE", help="What the service returned.")],
     store: options.StoreFile = None,
     json: options.Json = False,
 ) -> int:
