@@ -24,9 +24,12 @@ class WrongWords(Exception):
 
 
 class Argument(NamedTuple):
-    """A parameter that is known by its place; of a list, all words that are left."""
+    """A parameter that is known by its place; of a list, all words that are left.
 
-    help: str
+    Help that takes time to make is a function.
+    """
+
+    help: str | Callable[[], str]
     metavar: str = ""
 
 
@@ -268,7 +271,8 @@ def _listed(title: str, rows: Sequence[tuple[str, str]]) -> Iterator[str]:
 def _help_of(called: str, command: Callable[..., int], parameters: Sequence[Parameter]) -> str:
     usage, places, options = ["Usage:", called, "[OPTIONS]"], [], []
     for one in parameters:
-        about = f"{one.about.help}{_beside(one)}"
+        said = one.about.help
+        about = f"{said if isinstance(said, str) else said()}{_beside(one)}"
         if isinstance(one.about, Argument):
             word = f"{one.shown}..." if one.many else one.shown
             usage.append(word if one.required else f"[{word}]")

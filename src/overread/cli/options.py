@@ -19,10 +19,14 @@ if TYPE_CHECKING:
     from overread.engine import Tally
     from overread.runs import Run
 
-# Listed, not imported: what each is becomes known when one is used.
-_NAMES = " or ".join(", ".join(benchmark_names()).rsplit(", ", 1))
-Benchmark = Annotated[str, Argument(help=f"A benchmark: {_NAMES}.")]
-BenchmarkOrStudy = Annotated[str, Argument(help=f"{_NAMES}; or a study file, .toml.")]
+
+def _names() -> str:
+    """Listed, not imported: what each is becomes known when one is used."""
+    return " or ".join(", ".join(benchmark_names()).rsplit(", ", 1))
+
+
+Benchmark = Annotated[str, Argument(help=lambda: f"A benchmark: {_names()}.")]
+BenchmarkOrStudy = Annotated[str, Argument(help=lambda: f"{_names()}; or a study file, .toml.")]
 Folder = Annotated[Path, Argument(help="A run folder.")]
 Folders = Annotated[list[Path], Argument(help="Run folders.")]
 IncludeImages = Annotated[

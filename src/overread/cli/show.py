@@ -27,11 +27,13 @@ def print_table(table: Table) -> None:
     A pipe gets the table as wide as it is; in a terminal too narrow for it, the columns are printed
     in groups, each led by the first column.
     """
+    if not sys.stdout.isatty():  # to import what knows terminals takes longer than most commands
+        print("\n".join(_plain_lines(table)))
+        return
     from rich.console import Console
     from rich.table import Table as Grid
 
-    width = None if sys.stdout.isatty() else max(100, sum(_widths(table)))
-    console = Console(highlight=False, width=width)
+    console = Console(highlight=False)
     console.print(_words(table.title, "bold"))
     for group in _groups(_widths(table), console.width):
         grid = Grid(box=None, pad_edge=False)
@@ -43,6 +45,36 @@ def print_table(table: Table) -> None:
     for note in table.notes:
         console.print(_words(note, "dim"), soft_wrap=True)
     console.print(_words(table.signature, "dim"), soft_wrap=True)
+
+
+def _plain_lines(table: Table) -> Iterator[str]:
+    """The table for a pipe: every column as wide as its widest cell."""
+    rows = [[_printable_lines(cell) for cell in row] for row in (table.columns, *table.rows)]
+    columns = zip(*rows, strict=True)
+    widths = [max(_width(line) for cell in column for line in cell) for column in columns]
+    yield from _printable_lines(table.title)
+    for row in rows:
+        for at in range(max(map(len, row))):
+            cells = [cell[at] if at < len(cell) else "" for cell in row]
+            padded = (
+                f"{one}{' ' * (to - _width(one))}" for one, to in zip(cells, widths, strict=True)
+            )
+            yield "  ".join(padded)
+    for note in (*table.notes, table.signature):
+        yield from _printable_lines(note)
+
+
+def _printable_lines(text: str) -> list[str]:
+    return [printable(line) for line in text.split("\n")]
+
+
+def _width(text: str) -> int:
+    """Columns of a terminal that a text takes: letters of some scripts take two, marks none."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import combining, east_asian_width
+
+    return sum(0 if combining(one) else 1 + (east_asian_width(one) in "WF") for one in text)
 
 
 def write_no_more() -> None:
