@@ -69,7 +69,7 @@ def open_reader(spec: ReaderSpec, guard: Guard, environment: Mapping[str, str]) 
 
     The guard has nothing to watch: no question leaves this process.
     """
-    require(spec, "hf", ("torch", "transformers"))
+    require(spec, "'overread[hf]'", ("torch", "transformers"))
     for name in sorted(spec.extra.keys() - set(_EXTRA)):
         known = ", ".join(_EXTRA)
         raise BadInput(f"reader {spec.name}: extra has {name}; of hf: it may have {known}.")
@@ -94,12 +94,13 @@ def open_reader(spec: ReaderSpec, guard: Guard, environment: Mapping[str, str]) 
     return InProcessReader(spec, identity, options.batch, load)
 
 
-def require(spec: ReaderSpec, extra: str, modules: Sequence[str]) -> None:
-    """Refuse a kind of reader whose extra is not installed."""
-    if not all(find_spec(name) for name in modules):
+def require(spec: ReaderSpec, package: str, modules: Sequence[str]) -> None:
+    """Refuse a kind of reader whose packages are not installed."""
+    missing = [name for name in modules if not find_spec(name)]
+    if missing:
         raise BadInput(
-            f"reader {spec.name}: {spec.kind}: readers need an extra. "
-            f"Run pip install 'overread[{extra}]'."
+            f"reader {spec.name}: {spec.kind}: readers need {' and '.join(missing)}. "
+            f"Run pip install {package}."
         )
 
 
@@ -342,7 +343,7 @@ class Model:
         ):
             if said.get(name):
                 warpers.append(warper(said[name]))
-        lots = [torch.Generator().manual_seed(_seed(prompt)) for prompt in prompts]
+        lots = [torch.Generator().manual_seed(seed_of(prompt)) for prompt in prompts]
 
         def draw(_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
             size = scores.shape[-1]
@@ -422,7 +423,8 @@ class Model:
         return any(token in text for token in self._tokenizer.all_special_tokens for text in texts)
 
 
-def _seed(prompt: Prompt) -> int:
+def seed_of(prompt: Prompt) -> int:
+    """The lot of a sampled reply: its own, and the same whenever it is drawn again."""
     named = f"{prompt.draw or prompt.digest}:{prompt.decoding.seed}"
     return int.from_bytes(blake2b(named.encode(), digest_size=8).digest()) >> 1
 
