@@ -412,9 +412,9 @@ class Model:
         if films:
             told["videos_kwargs"] = own | {
                 "do_sample_frames": False,
-                "return_metadata": True,
                 "video_metadata": [_metadata(clip.count) for clip in films],
             }
+            told["return_metadata"] = True  # within the table it would not be handed on to us
         return told
 
     def _holds_control_token(self, prompts: Sequence[Prompt]) -> bool:
@@ -598,26 +598,20 @@ def check_encoded(made: Mapping[str, Any], prompts: Sequence[Prompt], processor:
 
 
 def _frames_taken(made: Mapping[str, Any], processor: Any) -> list[int] | None:
-    """Frames of each video by both witnesses; None where one is missing.
+    """Frames of each video by both witnesses, the fewer; None where one is missing.
 
-    Where frames share a group (`temporal_patch_size`) a last odd one has a group of its own.
+    Where frames share a group (`temporal_patch_size`), a last odd one is there twice.
     """
     metadata, grid = made.get("video_metadata"), made.get("video_grid_thw")
+    pixels = made.get("pixel_values_videos")
     if metadata is None:
         return None
-    indices = [list(getattr(one, "frames_indices", None) or ()) for one in metadata]
     if grid is not None:
         together = int(getattr(processor.video_processor, "temporal_patch_size", 1))
-        groups = [int(row[0]) for row in grid]
+        lengths = [int(row[0]) * together for row in grid]
+    elif pixels is not None and pixels.ndim == 5:  # videos x frames x channels x rows x columns
+        lengths = [int(pixels.shape[1])] * len(pixels)
     else:
-        pixels = made.get("pixel_values_videos")
-        if pixels is None or pixels.ndim != 5:  # videos x frames x channels x rows x columns
-            return None
-        together, groups = 1, [int(pixels.shape[1])] * len(pixels)
-    if len(groups) != len(indices):
         return None
-    return [
-        len(taken) if taken == list(range(len(taken))) and -(-len(taken) // together) == length
-        else min(len(taken), length * together)
-        for taken, length in zip(indices, groups, strict=True)
-    ]  # fmt: skip
+    indices = [set(map(int, one.frames_indices or ())) for one in metadata]
+    return [min(len(taken), length) for taken, length in zip(indices, lengths, strict=True)]

@@ -308,7 +308,7 @@ class Asking:
             "fingerprints": tuple(sorted(given.fingerprints)),
             "listed": tuple(sorted({served for _, served in rows if served})),
             "labels": tuple(sorted({label for label, _ in rows} - {reader.name})),
-            "facts": self._facts(seat),
+            "facts": self._facts(seat) or None,
         }
 
     def _facts(self, seat: Seat) -> dict[str, Fact]:
