@@ -586,7 +586,7 @@ class Slide(msgspec.Struct, frozen=True, kw_only=True):
     marks: tuple[FrameMark, ...] = ()
 
 
-class CardScore(msgspec.Struct, frozen=True, kw_only=True):
+class CardScore(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a judge gave an open answer: each part with its most, and the sum, where there is one.
 
     No parts say that the verdict could not be read.
@@ -598,7 +598,7 @@ class CardScore(msgspec.Struct, frozen=True, kw_only=True):
     most: float = 100
 
 
-class CardAnswer(msgspec.Struct, frozen=True, kw_only=True):
+class CardAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One answer of a reader, to what one condition of a card shows.
 
     `asked` says how it was asked, where that was done in several ways. `text` is the answer, or
@@ -620,7 +620,7 @@ class CardAnswer(msgspec.Struct, frozen=True, kw_only=True):
     scores: tuple[CardScore, ...] = ()
 
 
-class CardStep(msgspec.Struct, frozen=True, kw_only=True):
+class CardStep(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A step of reasoning; `mark` is a judge's word on it, `right` what that comes to."""
 
     kind: str
@@ -629,7 +629,7 @@ class CardStep(msgspec.Struct, frozen=True, kw_only=True):
     right: bool | None = None
 
 
-class CardOption(msgspec.Struct, frozen=True, kw_only=True):
+class CardOption(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One of the options a question offers."""
 
     key: str

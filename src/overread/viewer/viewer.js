@@ -119,8 +119,8 @@ class Timeline {
     this.speed.value = 10;
     this.speed.addEventListener("change", () => { if (this.timer) { this.pause(); this.toggle(); } });
     const bar = make("div", {class: "viewer-bar"}, this.playing,
-      button("previous frame", "\u23ee", "", () => this.step(-1)),
-      button("next frame", "\u23ed", "", () => this.step(1)), this.scrub, this.told, this.speed);
+      button("previous frame", "\u22121", "", () => this.step(-1)),
+      button("next frame", "+1", "", () => this.step(1)), this.scrub, this.told, this.speed);
     this.marks = picture.marks ?? [];
     this.phases = [...new Set(this.marks.map(mark => mark.phase))];
     this.element = make("div", {class: "viewer-time"}, bar, this.rows());
@@ -139,9 +139,11 @@ class Timeline {
       }
       for (const mark of this.marks.filter(mark => mark.who === who)) {
         const told = `${mark.phase}, frame ${mark.frame}${mark.times > 1 ? `, ${mark.times} times` : ""}`;
-        const made = make("button", {type: "button", class: mark.truth ? "viewer-mark truth" : "viewer-mark",
+        const place = this.phases.indexOf(mark.phase);
+        const made = make("button", {type: "button",
+          class: `viewer-mark${mark.truth ? " truth" : ""}${place % 2 ? " second" : ""}`,
           tabindex: "-1", title: `${who}: ${told}`, "aria-label": told, "data-frame": mark.frame},
-          SHAPES[this.phases.indexOf(mark.phase) % SHAPES.length]);
+          SHAPES[place % SHAPES.length]);
         made.style.left = this.at(mark.frame);
         if (mark.times > 1 && mark.share) made.style.opacity = 0.45 + 0.55 * mark.share;
         made.addEventListener("click", () => { this.pause(); this.go(mark.frame); });
@@ -182,7 +184,7 @@ class Timeline {
       if (this.element.isConnected) this.go(this.frame + 1);
       else this.pause();
     }, 1000 / Number(this.speed.value));
-    this.label("pause", "\u23f8");
+    this.label("pause", "\u275a\u275a");
   }
   pause() {
     clearInterval(this.timer);

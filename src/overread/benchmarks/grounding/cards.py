@@ -26,6 +26,7 @@ from overread.benchmarks.cards import (
 from overread.benchmarks.grounding.answers import RECORDED
 from overread.benchmarks.grounding.build.manifest import write_rows
 from overread.benchmarks.grounding.cases import GroundingCase, boxed
+from overread.benchmarks.grounding.conditions import FILLS, MOST_DRAWS
 from overread.benchmarks.grounding.edition import Edition, Options
 from overread.benchmarks.grounding.prompts import SENTENCE_SOURCE, display, question
 from overread.case import BadInput, Card, CardAnswer, Said, Slide, Trial
@@ -43,16 +44,24 @@ FACETS: Final = ("finding", "view", "sex", "label", "source")
 
 _LABELS: Final = {1: "Yes", 0: "No"}
 _WORDS: Final = frozenset(_LABELS.values())
-# The first four are the slides of a card.
 _IMAGE_NAMES: Final = {
     "original": "original",
     "target_mask": "finding covered",
     "irrelevant_mask": "covered elsewhere",
+    **{
+        f"matched_{draw}": "covered elsewhere in the body" + (f", {draw}" if draw > 1 else "")
+        for draw in range(1, MOST_DRAWS + 1)
+    },
     "swap": "another patient's image, same finding and label",
     "opposite_swap": "another patient's image, opposite label",
     "blank": "black image",
     "no_image": "no image",
+    **{f"target_{fill}": f"finding covered: {fill}" for fill in FILLS},
+    **{f"irrelevant_{fill}": f"covered elsewhere: {fill}" for fill in FILLS},
 }
+# What has no place for the finding's box.
+_NOT_THE_FILM: Final = frozenset({"swap", "opposite_swap", "blank"})
+_MOST_SLIDES: Final = 8
 _SHORT_REPLY: Final = 20  # a reply shorter than this says no more than its answer
 
 # The case of this name and its trials for a reader that sees, where the benchmark was opened.
@@ -127,9 +136,8 @@ def cards(
 ) -> Iterator[Card]:
     """The cards of these cases, in this order; a name that is no case's is passed over.
 
-    Slides are what readers were shown in the four conditions of the paper, as far as these were
-    asked; the matched box stands in where the irrelevant one was not. `misplaced` are controls that
-    were shown films they were not made for.
+    Slides are what readers were shown, the conditions of the paper first. `misplaced` are controls
+    that were shown films they were not made for.
     """
     own = about_cases(tables, chosen)
     facets = _facets(own.cases, edition)
@@ -226,11 +234,11 @@ def _slides(name: str, edition: Edition, options: Options, opened: Opened) -> It
     }
     targets = case.targets if boxed(case, edition) else ()
     findings = tuple(("finding", at_resolution(box, options.px)) for box in targets)
-    for image in tuple(_IMAGE_NAMES)[:4]:
-        if image == "irrelevant_mask" and image not in pictures:
-            image = "matched_1"
-        for picture in pictures.get(image, ()):
-            boxes = () if image == "swap" else findings
+    known = [image for image in _IMAGE_NAMES if image in pictures]
+    others = sorted(set(pictures) - set(known))
+    for image in (*known, *others)[:_MOST_SLIDES]:
+        for picture in pictures[image]:
+            boxes = () if image in _NOT_THE_FILM else findings
             yield Slide(label=_image_name(image), picture=picture, boxes=boxes, shown=image)
 
 
