@@ -18,6 +18,7 @@ from typer.models import OptionInfo
 
 import overread as ov
 from overread.cli.app import app
+from overread.runs import plan_batch
 from support import datasets
 from support.commands import GOLDEN, Overread, write_manifest
 from support.warm import forked
@@ -70,6 +71,9 @@ OPTIONS: dict[str, list[str]] = {
         "import", "medcmr", "--cases", "phantom:28", "--replies", "told", "--out", "new",
         "--judge", "control:lexical-judge", "--store", PLACE,
     ],
+    "import-batch batch": ["import-batch", PLACE, "own.csv"],
+    "import-batch results": ["import-batch", "batch", PLACE],
+    "import-batch --store": ["import-batch", "batch", "own.csv", "--store", PLACE],
     "judge run": ["judge", PLACE, "--judge", "control:lexical-judge"],
     "judge --store": ["judge", "medcmr", "--judge", "control:lexical-judge", "--store", PLACE],
     "judge-sample run": ["judge-sample", PLACE, "--out", "new"],
@@ -77,6 +81,7 @@ OPTIONS: dict[str, list[str]] = {
     "judge-sample --filled": ["judge-sample", "medcmr", "--filled", PLACE, "--key", "own.csv"],
     "judge-sample --key": ["judge-sample", "medcmr", "--filled", "sheet.csv", "--key", PLACE],
     "measure run": ["measure", PLACE],
+    "plan --batch": ["plan", *_G[1:-1], "openai:m@http://127.0.0.1:9/v1", "--batch", PLACE],
     "plan --out": [],  # taken for the sake of `run`, and not looked at
     "plan --only": ["plan", *_G[1:], "--only", PLACE],
     "plan --store": ["plan", *_G[1:], "--store", PLACE],
@@ -167,6 +172,13 @@ def made(tmp_path_factory: pytest.TempPathFactory, phantom_cache: Path) -> Path:
         judges=["control:lexical-judge"], settings={"boot": "100", "checks": "4"},
         out=place / "medcmr", **store,
     )  # fmt: skip
+    plan_batch(
+        "grounding",
+        "phantom:16",
+        ["openai:m@http://127.0.0.1:9/v1"],
+        folder=place / "batch",
+        **store,
+    )
     (place / "folder").mkdir()
     (place / "replies").mkdir()
     (place / "told").mkdir()

@@ -64,6 +64,7 @@ _COMMANDS: Final[Mapping[str, Callable[..., int]]] = {
     "serve": finished.serve,
     "compare": finished.compare,
     "import": run.import_results,
+    "import-batch": run.import_batch,
     "judge": run.judge,
     "judge-sample": finished.judge_sample,
     "error-sample": finished.error_sample,

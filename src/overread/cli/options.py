@@ -168,5 +168,10 @@ def _reasons(tallies: Mapping[str, Tally]) -> str:
     reasons: Counter[str] = Counter()
     for tally in tallies.values():
         reasons.update(tally.reasons)
-    told = ", ".join(f"{reason} × {times}" for reason, times in sorted(reasons.items()))
+    told = counted(reasons)
     return f" ({told})" if told else ""
+
+
+def counted(reasons: Mapping[str, int]) -> str:
+    """`HTTP 400 × 12, timeout × 3`."""
+    return ", ".join(f"{reason} × {times}" for reason, times in sorted(reasons.items()))
