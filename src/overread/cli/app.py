@@ -18,7 +18,7 @@ import typer
 
 from overread import __version__
 from overread.case import BadInput
-from overread.cli import build, checks, finished, power, run
+from overread.cli import build, checks, finished, power, reference, run
 from overread.cli.options import tell
 from overread.cli.show import write_no_more
 
@@ -30,7 +30,7 @@ app = typer.Typer(
     name="overread",
     help="The second reading for medical vision-language models.\n\n"
     "Evaluation software, not a medical device; a passed gate is not a clearance.",
-    add_completion=False,
+    add_completion=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
@@ -74,6 +74,8 @@ _COMMANDS: Final[Mapping[str, Callable[..., int]]] = {
     "sight": checks.sight,
     "doctor": checks.doctor,
     "published": finished.published,
+    "settings": reference.settings,
+    "options": reference.options,
 }
 for _name, _command in _COMMANDS.items():
     app.command(_name)(_command)

@@ -82,6 +82,7 @@ class ReaderSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     label: str | None = None
     price_in: float | None = None
     price_out: float | None = None
+    currency: str | None = None
     extra: dict[str, Any] = {}
     identity: str | None = None
     revision: str | None = None
