@@ -1,6 +1,6 @@
 """Pictures of a whole page, to be looked at: wide, narrow, dark and on paper.
 
-    python -m tests.browser.screenshots report.html FOLDER [run-1-cases …]
+    python -m tests.browser.screenshots report.html FOLDER [cases-grounding …]
 
 writes FOLDER/wide-00.png and so on from the top of the page down; with ids, only those parts.
 """

@@ -15,7 +15,7 @@ from support.small_runs import HARD
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-# How text is shown whose letters cannot be seen: report.js and _text.py name them.
+# How text is shown whose letters cannot be seen: elements.js and markup.py name them.
 NAMED = {
     "\u202e": "⟨U+202E⟩", "\u202c": "⟨U+202C⟩", "\u2066": "⟨U+2066⟩", "\u2069": "⟨U+2069⟩",
     "\u200f": "⟨U+200F⟩", "\x00": "⟨U+0000⟩", "\x07": "⟨U+0007⟩", "\x9b": "⟨U+009B⟩",
@@ -67,8 +67,8 @@ def test_nothing_of_it_is_done(shown: tuple[Page, Heard], words: str) -> None:
     assert set(page.evaluate(TAGS)) <= OWN
     assert page.locator("a:not([href^='#'])").count() == 0
     assert page.locator("body").is_visible()
-    assert page.evaluate("document.styleSheets.length") == 1
-    assert page.evaluate("[...document.scripts].filter(one => one.type === '').length") == 1
+    assert page.evaluate("document.styleSheets.length") == 2
+    assert page.evaluate("[...document.scripts].filter(one => one.type === '').length") == 3
 
 
 def test_nothing_that_turns_text_round_is_left_in_it(shown: tuple[Page, Heard], words: str) -> None:
@@ -96,7 +96,7 @@ def test_a_narrow_window_holds_it(shown: tuple[Page, Heard], words: str) -> None
 
 def test_a_spoilt_word_does_not_end_the_data(shown: tuple[Page, Heard]) -> None:
     page, _ = shown
-    data: dict[str, Any] = json.loads(page.locator("#cards-run-1").text_content() or "")
+    data: dict[str, Any] = json.loads(page.locator("#cards-medcmr").text_content() or "")
     texts = [text for card in data["cards"] for _, text, _ in card["texts"]]
     assert any(HARD[1] in text for text in texts)
-    assert page.locator("#run-1-provenance").is_visible()
+    assert page.locator("#provenance-medcmr").is_visible()

@@ -98,8 +98,8 @@ def test_a_narrow_window_scrolls_only_within_tables_and_figures(
     assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
     assert page.evaluate(WIDER) == []
     # Parts that are drawn when they are reached are as narrow.
-    for number in range(1, len(RUNS) + 1):
-        page.locator(f"#run-{number}-provenance").scroll_into_view_if_needed()
+    for name in RUNS:
+        page.locator(f"#provenance-{name}").scroll_into_view_if_needed()
         assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
     assert heard.trouble == []
 
@@ -180,7 +180,7 @@ def test_the_first_stop_of_the_keyboard_skips_to_the_readers(runs: Path, opened:
 
 def test_the_keyboard_reaches_tables_figures_and_cases_and_the_focus_is_seen(page: Page) -> None:
     """In the order of the page, from the first exhibit on."""
-    page.locator("#run-1 .contents a").last.focus()
+    page.locator("#grounding .contents a").last.focus()
     met, unseen = [], []
     for _ in range(40):
         page.keyboard.press("Tab")
@@ -203,11 +203,11 @@ def test_the_keyboard_reaches_tables_figures_and_cases_and_the_focus_is_seen(pag
 def test_without_scripts_the_exhibits_are_there(runs: Path, opened: Open) -> None:
     page, heard = opened(runs / "report.html", java_script_enabled=False)
     assert page.locator("article.reader").count() > len(RUNS)
-    assert page.locator("#run-1-1 table tbody tr").first.is_visible()
-    assert page.locator("#run-1-2 svg").is_visible()
+    assert page.locator("#grounding-summary table tbody tr").first.is_visible()
+    assert page.locator("#grounding-triad svg").is_visible()
     page.locator("details.long > summary").first.click()
     assert page.locator("details.long tbody tr").first.is_visible()
-    assert "scripts do not run here" in page.locator("#run-1-cases").inner_text()
+    assert "scripts do not run here" in page.locator("#cases-grounding").inner_text()
     assert page.locator("th button, .tools").count() == 0
     assert heard.console == heard.errors == []
 
@@ -215,7 +215,7 @@ def test_without_scripts_the_exhibits_are_there(runs: Path, opened: Open) -> Non
 @pytest.mark.parametrize("width", [1300, 400])
 def test_a_link_leads_to_its_place(runs: Path, opened: Open, width: int) -> None:
     page, heard = opened(runs / "report.html", viewport={"width": width, "height": 900})
-    for place in ("run-3", "run-4-provenance", "run-1-cases"):
+    for place in ("heartbeat", "provenance-medcmr", "cases-grounding"):
         page.evaluate("place => { location.hash = place; }", place)
         page.wait_for_function(
             """place => {

@@ -28,8 +28,8 @@ def address(runs: Path) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def served(address: str, module_opened: Open) -> tuple[Page, Heard]:
     page, heard = module_opened(address)
-    page.wait_for_selector("#run-1-cases .case")
-    page.wait_for_selector("#run-2-cases .case")
+    page.wait_for_selector("#cases-medcmr .case")
+    page.wait_for_selector("#cases-m3cot .case")
     return page, heard
 
 
@@ -59,7 +59,7 @@ def test_the_page_asks_only_its_own_server_and_says_nothing(
 
 def test_filters_and_pages_are_asked_of_the_server(served: tuple[Page, Heard]) -> None:
     page, heard = served
-    live = page.locator("#run-2-cases .live")
+    live = page.locator("#cases-m3cot .live")
     status = live.locator(".turn output")
     assert status.inner_text() == "1 to 10 of 26 cases"
 
@@ -86,7 +86,7 @@ def test_filters_and_pages_are_asked_of_the_server(served: tuple[Page, Heard]) -
 
 def test_pictures_come_from_the_server(served: tuple[Page, Heard]) -> None:
     page, heard = served
-    pictures = page.locator("#run-2-cases .case").first.locator("img")
+    pictures = page.locator("#cases-m3cot .case").first.locator("img")
     pictures.first.scroll_into_view_if_needed()
     page.wait_for_function(
         "image => image.complete && image.naturalWidth > 0", arg=pictures.first.element_handle()
@@ -97,7 +97,7 @@ def test_pictures_come_from_the_server(served: tuple[Page, Heard]) -> None:
 
 def test_hostile_words_are_as_harmless_over_http(served: tuple[Page, Heard]) -> None:
     page, heard = served
-    live = page.locator("#run-1-cases .live")
+    live = page.locator("#cases-medcmr .live")
     assert "alert(" in live.inner_text()
     assert live.locator("script, style, a, iframe").count() == 0
     assert heard.trouble == []
@@ -106,7 +106,7 @@ def test_hostile_words_are_as_harmless_over_http(served: tuple[Page, Heard]) -> 
 def test_a_server_that_is_gone_is_told(served: tuple[Page, Heard]) -> None:
     page, heard = served
     page.context.set_offline(True)
-    live = page.locator("#run-2-cases .live")
+    live = page.locator("#cases-m3cot .live")
     live.get_by_role("button", name="Next").click()
     live.locator("output", has_text="No cases:").wait_for()
     page.context.set_offline(False)

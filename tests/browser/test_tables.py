@@ -13,7 +13,7 @@ import pytest
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
-FIRST = "#run-1-1 table"
+FIRST = "#grounding-summary table"
 
 
 def column(table: Locator, at: int) -> list[str]:
@@ -176,7 +176,7 @@ def test_one_reader_can_be_set_off(page: Page) -> None:
 
 
 def test_paragraphs_are_copied(page: Page) -> None:
-    part = page.locator("#run-1-methods")
+    part = page.locator("#methods-grounding")
     text = part.locator(".paste").text_content()
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     part.get_by_role("button", name="Copy").click()

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-import typer
 
 from overread.benchmarks.registry import benchmark_names, class_of
-from overread.cli import options
-from overread.cli.app import app
+from overread.cli.app import COMMANDS
+from overread.cli.completion import offered
 from overread.readers.options import reader_options
 from overread.readers.spec import ReaderSpec
 from support.commands import Overread
@@ -62,13 +61,33 @@ def test_options_are_printed_and_given_to_a_machine(overread: Overread) -> None:
 # ---------------------------------------------------------------- what a shell offers
 
 
-def test_a_shell_completes_benchmarks_kinds_options_and_keys() -> None:
-    assert options.complete_benchmark("m") == ["m3cot", "medcmr"]
-    assert "openai:" in options.complete_reader("o")
-    begun = "openai:m@http://127.0.0.1:1/v1?label=x&pri"
-    assert options.complete_reader(begun) == [f"{begun}ce_in=", f"{begun}ce_out="]
-    context = typer.Context(typer.main.get_command(app))
-    context.params = {"benchmark": "grounding"}
-    assert options.complete_setting(context, "nor") == ["normals="]
-    context.params = {"benchmark": "study.toml"}
-    assert options.complete_setting(context, "nor") == []
+BEGUN = "openai:m@http://127.0.0.1:1/v1?label=x&pri"
+
+
+@pytest.mark.parametrize(
+    ("line", "offers"),
+    [
+        (["mea"], ["measure"]),
+        (["store", ""], ["forget", "list"]),
+        (["run", "m"], ["m3cot", "medcmr"]),
+        (["report", "--la"], ["--latex"]),
+        (["run", "grounding", "--set", "nor"], ["normals="]),
+        (["run", "study.toml", "--set", "nor"], []),
+        (["run", "grounding", "--reader", "contr"], ["control:"]),
+        (["run", "grounding", "--reader", BEGUN], [f"{BEGUN}ce_in=", f"{BEGUN}ce_out="]),
+        (["completion", "b"], ["bash"]),
+        (["run", "grounding", "--cases", ""], []),  # a file: the shell knows those
+        (["frob", "x"], []),
+    ],
+)
+def test_a_shell_is_offered_what_may_follow(line: list[str], offers: list[str]) -> None:
+    assert offered(COMMANDS, line) == offers
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_each_shell_has_a_script_that_asks_the_program(overread: Overread, shell: str) -> None:
+    assert "overread --complete" in overread("completion", shell).out
+
+
+def test_another_shell_is_refused(overread: Overread) -> None:
+    assert "there is one for bash, zsh, fish" in overread("completion", "csh").complaint

@@ -38,8 +38,8 @@ def with_slides(case: str, count: int) -> Card:
 
 
 def data_of(run: Reported, most: int = 10**7, *, served: bool = False) -> Any:
-    made = browser(run, "run-1", 1, most, served=served)
-    return seen_in(made).data["cards-run-1"]
+    made = browser(run, "grounding", 1, most, served=served)
+    return seen_in(made).data["cards-grounding"]
 
 
 def test_a_picture_is_webp_of_its_size_and_stands_once() -> None:
@@ -94,8 +94,8 @@ def test_cards_that_have_no_room_are_left_out_and_counted() -> None:
     whole = data_of(run)
     assert len(whole["cards"]) == 6
     one = len(whole["pictures"][0])
-    made = browser(run, "run-1", 1, 3 * one + 5000, served=False)
-    data = seen_in(made).data["cards-run-1"]
+    made = browser(run, "grounding", 1, 3 * one + 5000, served=False)
+    data = seen_in(made).data["cards-grounding"]
     assert len(data["cards"]) == len(data["pictures"]) == 3
     assert "3 of 100 shown, sampled by seed 7: flips and errors first" in made
     assert "flips: 6 of 50 shown; 3 of those chosen had no room on the page" in made
@@ -121,13 +121,13 @@ def test_nine_readers_with_long_replies_stay_below_eight_megabytes() -> None:
 
 
 def test_all_cases_are_called_all() -> None:
-    made = browser(run_of(card_total=1), "run-1", 1, 10**6, served=False)
+    made = browser(run_of(card_total=1), "grounding", 1, 10**6, served=False)
     assert "All 1 cases of the run." in made
     assert "sampled" not in made
 
 
 def test_a_run_without_cases_to_show_has_no_browser() -> None:
-    assert browser(run_of(cards=(), card_total=0), "run-1", 1, 10**6, served=False) == ""
+    assert browser(run_of(cards=(), card_total=0), "grounding", 1, 10**6, served=False) == ""
 
 
 def test_facets_are_the_cards_own_or_those_given() -> None:

@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from overread.case import Card, Said
 from overread.report import DISCLAIMER, report_html, write_report
@@ -69,11 +70,11 @@ def test_what_a_model_says_is_text(word: str) -> None:
 @pytest.mark.parametrize("word", HOSTILE)
 def test_the_data_are_the_text_and_nothing_else(word: str) -> None:
     seen = seen_in(report_html([run_of(word)]))
-    (card,) = seen.data["cards-run-1"]["cards"]
+    (card,) = seen.data["cards-grounding"]["cards"]
     whole = word.replace("\ud800", "\ufffd")
     assert card["texts"] == [[whole, whole, 0]]
     assert card["said"][0]["text"] == whole
-    assert seen.data["data-run-1-2"] == [{"reader": whole, "n": 1}]
+    assert seen.data["data-grounding-f"] == [{"reader": whole, "n": 1}]
 
 
 def test_a_script_s_data_cannot_end_it() -> None:
@@ -87,7 +88,7 @@ def test_a_long_reply_is_cut_and_says_so() -> None:
     said = (Said(reader="r", lines=(("line", long),), text=long),)
     card = Card(case="c", title="t", texts=(("question", long),), said=said)
     page = report_html([run_of(cards=(card,))])
-    (drawn,) = seen_in(page).data["cards-run-1"]["cards"]
+    (drawn,) = seen_in(page).data["cards-grounding"]["cards"]
     label, text, more = drawn["texts"][0]
     assert (label, text, more) == ("question", long[:4000], 96_000)
     assert drawn["said"][0]["text"] == long[:4000]
@@ -105,15 +106,15 @@ def test_scripts_and_styles_are_those_the_policy_names(served: bool, tmp_path: P
     # As a browser reads it: the bytes of the file, and its own hash of what is inside the tags.
     seen = seen_in((tmp_path / "report.html").read_bytes().decode())
     rules = policy_of(seen)
-    ((script,), (style,)) = seen.scripts, seen.styles
 
-    def hashed(text: str) -> str:
-        return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+    def hashed(texts: list[str]) -> str:
+        digests = (b64encode(sha256(text.encode()).digest()).decode() for text in texts)
+        return " ".join(f"'sha256-{digest}'" for digest in digests)
 
     assert rules == {
         "default-src": "'none'",
-        "script-src": hashed(script),
-        "style-src": hashed(style),
+        "script-src": hashed(seen.scripts),
+        "style-src": hashed(seen.styles),
         "img-src": "data: 'self'" if served else "data:",
         **({"connect-src": "'self'"} if served else {}),
         "base-uri": "'none'",
@@ -140,12 +141,14 @@ def test_nothing_is_fetched_and_no_markup_acts() -> None:
     assert not [name for name in attributes if name.startswith("on")]
     links = {given["href"] for tag, given in seen.tags if "href" in given and tag != "link"}
     assert links <= {f"#{given['id']}" for _, given in seen.tags if "id" in given}
-    outside = page.replace(seen.scripts[0], "")
+    outside = page
+    for script in seen.scripts:
+        outside = outside.replace(script, "")
     assert not re.search(r"https?:|url\((?!#)|@import|javascript:", outside)
 
 
 def test_the_script_writes_no_markup_and_evaluates_nothing() -> None:
-    (script,) = seen_in(report_html([run_of()])).scripts
+    script = "".join(seen_in(report_html([run_of()])).scripts)
     assert not re.search(r"innerHTML|outerHTML|insertAdjacent|document\.write|\beval\b", script)
     assert not re.search(
         r"new Function|setAttribute\(\"(style|on)|createContextualFragment", script
@@ -173,17 +176,19 @@ def test_every_run_is_on_the_page_under_its_own_addresses() -> None:
     seen = seen_in(report_html([run_of(), other]))
     ids = [given["id"] for _, given in seen.tags if "id" in given]
     assert len(ids) == len(set(ids))
-    assert {"run-1", "run-2", "run-1-1", "run-2-2", "run-2-cases", "run-2-methods"} <= set(ids)
+    assert {"grounding", "m3cot", "grounding-t", "m3cot-f", "cases-m3cot", "methods-m3cot"} <= set(
+        ids
+    )
     assert "edition authors data research" in seen.words
 
 
 def test_the_contents_lead_to_every_exhibit() -> None:
-    exhibits = (table_of("a"), figure_of("b"), table_of("c"))
+    exhibits = (table_of("a"), figure_of("b"), replace(table_of("c"), name="u"))
     seen = seen_in(report_html([run_of("word", *exhibits)]))
     sections = [
         f"#{given['id']}" for given in seen.all("section") if given.get("class") == "exhibit"
     ]
-    assert sections == ["#run-1-1", "#run-1-2", "#run-1-3"]
+    assert sections == ["#grounding-t", "#grounding-f", "#grounding-u"]
     assert set(sections) <= {given["href"] for given in seen.all("a")}
 
 
@@ -210,11 +215,11 @@ def test_methods_limitations_and_printed_figures_are_there() -> None:
 def test_figures_keep_their_rows_and_headlines_their_measures() -> None:
     seen = seen_in(report_html([run_of("word", headlines=(headline_of("word"),))]))
     (given,) = [given for given in seen.all("script") if given.get("data-exhibit")]
-    assert (given["data-run"], given["data-exhibit"]) == ("run-1", "f")
+    assert (given["data-run"], given["data-exhibit"]) == ("grounding", "f")
     assert seen.data[given["id"] or ""] == figure_of("word").rows
     (headline,) = seen.data["headlines"]
     assert headline["measure"]["value"] == 0.5
-    assert (headline["run"], headline["reader"]) == ("run-1", "word")
+    assert (headline["run"], headline["reader"]) == ("grounding", "word")
 
 
 def test_the_same_runs_give_the_same_bytes(tmp_path: Path) -> None:

@@ -39,13 +39,13 @@ def test_without_leave_there_is_no_picture_of_a_closed_set(policy: str) -> None:
     page = report_html([run_with_secrets(policy)])
     assert "data:image" not in page
     assert f"of set are left out, for the set is {policy}" in seen_in(page).words
-    assert seen_in(page).data["cards-run-1"]["cards"][0]["slides"][0]["label"] == "original"
+    assert seen_in(page).data["cards-grounding"]["cards"][0]["slides"][0]["label"] == "original"
 
 
 def test_without_leave_there_is_no_text_of_a_credentialed_set() -> None:
     page = report_html([run_with_secrets("credentialed")])
     assert "focal" not in page
-    (card,) = seen_in(page).data["cards-run-1"]["cards"]
+    (card,) = seen_in(page).data["cards-grounding"]["cards"]
     assert card["title"] == card["case"] == "case-1"
     assert card["facts"] == {"finding": "edema"}
     assert card["said"][0]["lines"] == [["answer", "Yes, 93.0 % sure"], ["step", "(left out)"]]

@@ -47,7 +47,7 @@ def test_a_number_has_its_n_and_its_edition() -> None:
     )
     page = reader_cards([run])
     assert "mae, task t1, n=12, edition authors+px=8" in cards_in(page)[0]
-    assert 'href="#run-1"' in page
+    assert 'href="#heartbeat"' in page
 
 
 def test_two_runs_of_one_benchmark_are_both_answers() -> None:

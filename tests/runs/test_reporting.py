@@ -134,8 +134,8 @@ def test_several_runs_stand_on_one_page_in_the_working_folder(folder: Path) -> N
     done = report([folder, "b"], cards=3)
     assert done.page == Path("report.html")
     text = done.page.read_text("utf-8")
-    assert 'id="run-1"' in text
-    assert 'id="run-2"' in text
+    assert 'id="grounding"' in text
+    assert 'id="grounding-2"' in text
     report([folder, "b"], cards=3)  # its own page is replaced
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
-from typer import Argument, Context, Option
 
 from overread.benchmarks.registry import benchmark_names
 from overread.case import BadInput, Table, printable
+from overread.cli.command_line import Argument, Option
 from overread.cli.show import print_table, print_verdict
 
 if TYPE_CHECKING:
@@ -22,44 +22,10 @@ if TYPE_CHECKING:
 # Listed, not imported: what each is becomes known when one is used.
 _NAMES = " or ".join(", ".join(benchmark_names()).rsplit(", ", 1))
 BENCHMARK_HELP = f"A benchmark: {_NAMES}."
-
-
-def complete_benchmark(begun: str) -> list[str]:
-    """What a shell offers after the first letters of a benchmark."""
-    return [name for name in benchmark_names() if name.startswith(begun)]
-
-
-def complete_setting(context: Context, begun: str) -> list[str]:
-    """The keys of `--set` that the benchmark named on the line has, up to their `=`."""
-    named = context.params.get("benchmark")
-    if named not in benchmark_names():
-        return []
-    from overread.benchmarks.registry import class_of
-
-    book = class_of(named).book
-    keys = [] if book is None else [*book.rules, *book.options]
-    return [f"{key}=" for key in keys if key.startswith(begun)]
-
-
-def complete_reader(begun: str) -> list[str]:
-    """The kinds of reader, and the options behind the `?` of one."""
-    spec, mark, query = begun.partition("?")
-    if not mark:
-        from overread.readers.spec import known_kinds
-
-        return [f"{kind}:" for kind in known_kinds() if f"{kind}:".startswith(begun)]
-    from overread.readers.spec import ReaderSpec
-
-    *before, last = query.split("&")
-    lead = "&".join([*before, ""])
-    names = [name for name in ReaderSpec.__struct_fields__ if name.startswith(last)]
-    return [f"{spec}?{lead}{name}=" for name in names if name not in ("kind", "model", "base_url")]
-
-
-Benchmark = Annotated[str, Argument(help=BENCHMARK_HELP, autocompletion=complete_benchmark)]
+Benchmark = Annotated[str, Argument(help=BENCHMARK_HELP, completes="benchmarks")]
 BenchmarkOrStudy = Annotated[
     str,
-    Argument(help=f"{_NAMES}; or a study file, .toml.", autocompletion=complete_benchmark),
+    Argument(help=f"{_NAMES}; or a study file, .toml.", completes="benchmarks"),
 ]
 Folder = Annotated[Path, Argument(help="A run folder.")]
 Folders = Annotated[list[Path], Argument(help="Run folders.")]
@@ -75,7 +41,7 @@ Readers = Annotated[
     list[str] | None,
     Option(
         help="openai:MODEL@URL, control:NAME or recorded:FILE. Repeatable.",
-        autocompletion=complete_reader,
+        completes="readers",
     ),
 ]
 Judges = Annotated[
@@ -90,9 +56,7 @@ Only = Annotated[
 ]
 Settings = Annotated[
     list[str] | None,
-    Option(
-        "--set", help="KEY=VALUE, a rule or option. Repeatable.", autocompletion=complete_setting
-    ),
+    Option("--set", help="KEY=VALUE, a rule or option. Repeatable.", completes="settings"),
 ]
 Engine = Annotated[str, Option(help="local.")]
 Concurrency = Annotated[int | None, Option(help="Most calls under way, for each reader.")]
@@ -233,5 +197,10 @@ def _reasons(tallies: Mapping[str, Tally]) -> str:
     reasons: Counter[str] = Counter()
     for tally in tallies.values():
         reasons.update(tally.reasons)
-    told = ", ".join(f"{reason} × {times}" for reason, times in sorted(reasons.items()))
+    told = counted(reasons)
     return f" ({told})" if told else ""
+
+
+def counted(reasons: Mapping[str, int]) -> str:
+    """`HTTP 400 × 12, timeout × 3`."""
+    return ", ".join(f"{reason} × {times}" for reason, times in sorted(reasons.items()))

@@ -5,18 +5,12 @@ Both are read off the declarations that the program itself goes by.
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from typer import Argument
-
 from overread.case import BadInput, Table
 from overread.cli import options as shared
 
 
 def settings(
-    benchmark: Annotated[
-        str, Argument(help=shared.BENCHMARK_HELP, autocompletion=shared.complete_benchmark)
-    ],
+    benchmark: shared.Benchmark,
     wide: shared.Wide = False,
     json: shared.Json = False,
 ) -> int:
@@ -67,9 +61,16 @@ def options(wide: shared.Wide = False, json: shared.Json = False) -> int:
     table = Table(
         name="options",
         title="Options of a model: KIND:MODEL?option=value&option=value",
-        columns=("option", "default", "asks anew", "says", "takes"),
+        columns=("option", "default", "asks anew", "says", "takes", "kinds"),
         rows=tuple(
-            (one.name, one.default or "–", "yes" if one.replies else "no", one.says, one.takes)
+            (
+                one.name,
+                one.default or "–",
+                "yes" if one.replies else "no",
+                one.says,
+                one.takes,
+                ", ".join(one.kinds) or "all",
+            )
             for one in found
         ),
         headline=("says",),

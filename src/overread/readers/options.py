@@ -11,7 +11,7 @@ import msgspec
 
 from overread.files import read_toml
 from overread.readers.openai_http import LIMITS
-from overread.readers.spec import ReaderSpec
+from overread.readers.spec import OF_KINDS, ReaderSpec
 
 _NAMES = ("kind", "model", "base_url")  # what stands before the "?", not behind it
 _LIMIT_NAMES = {"rpm": "requests_per_minute", "tpm": "tokens_per_minute"}
@@ -21,9 +21,11 @@ class ReaderOption(msgspec.Struct, frozen=True, kw_only=True):
     """An option behind the `?` of a spec: what it takes, its default, and what it says.
 
     `replies`: it is part of what replies are kept under, so that a change asks the reader anew.
+    `kinds` are those that have it; empty, all that a spec opens.
     """
 
     name: str
+    kinds: tuple[str, ...] = ()
     takes: str
     default: str
     replies: bool
@@ -39,6 +41,7 @@ def reader_options() -> list[ReaderOption]:
     return [
         ReaderOption(
             name=name,
+            kinds=tuple(OF_KINDS.get(name, ())),
             takes=_takes(hints[name]),
             default=_default(fields[name]),
             replies=words.get(name, {}).get("replies", False),

@@ -1,4 +1,4 @@
-"""The case browser: cards as data, which report.js draws as text and pictures, never as markup.
+"""The case browser: cards as data, which cases.js draws as text and pictures, never as markup.
 
 A page holds the cards of its sample. A served page holds none and asks, beside its own address,
 `cards?run=1&page=0` (runs from 1, pages from 0, `PAGE` cards each) with what to filter by:
@@ -42,7 +42,7 @@ Placed = tuple[str | int, int | None, int | None]
 
 
 def card_data(card: Card, place: Callable[[str, int], Placed | None]) -> dict[str, Any]:
-    """A card as report.js takes it; `place` says where the picture of a slide is, if anywhere."""
+    """A card as cases.js takes it; `place` says where the picture of a slide is, if anywhere."""
     return {
         "case": card.case,
         "title": card.title,
@@ -99,7 +99,8 @@ def browser(run: Reported, name: str, number: int, most: int, *, served: bool) -
         "cards": cards,
         "pictures": pictures,
     }
-    return f"""<section class="browser" id="{name}-cases" data-cards="cards-{name}">
+    return f"""<section class="browser" id="cases-{name}" data-run="{name}" \
+data-cards="cards-{name}">
 <h3>Cases</h3>
 {_stated(run, len(cards), total, served=served)}
 <noscript><p class="note">Cases are drawn by this page's script, and scripts do not run here. The \

@@ -7,6 +7,7 @@ figures, paragraphs to paste, and what it stands on. And a page on which errors 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from pathlib import Path
@@ -20,7 +21,17 @@ from overread.case import Figure, Headline
 from overread.records import RunRecord
 from overread.report.browser import browser
 from overread.report.drawings import Drawings, inline_svg
-from overread.report.markup import as_json, asset, content_security, grid, hash_of, shown, unfolding
+from overread.report.markup import (
+    as_json,
+    asset,
+    content_security,
+    grid,
+    hash_of,
+    scripts,
+    shown,
+    styles,
+    unfolding,
+)
 from overread.report.reported import Exhibit, Reported, allowed, warning
 from overread.typeset import guarded
 
@@ -49,7 +60,8 @@ def write_report(path: Path, runs: Sequence[Reported], *, served: bool = False) 
 def report_html(runs: Sequence[Reported], *, served: bool = False) -> str:
     """The page as text; the same bytes for the same runs."""
     runs = [allowed(run) for run in runs]
-    exhibited = [_exhibited(run, run_name(number)) for number, run in enumerate(runs, 1)]
+    places = run_names(runs)
+    exhibited = [_exhibited(run, place) for run, place in zip(runs, places, strict=True)]
     left = _MOST_BYTES - sum(len(part.encode(errors="replace")) for part in exhibited)
     room = max(left, _LEAST_FOR_CARDS) // max(1, len(runs))
     names = [run.record.benchmark for run in runs]
@@ -58,10 +70,12 @@ def report_html(runs: Sequence[Reported], *, served: bool = False) -> str:
         for number, name in enumerate(names, 1)
     ]
     listed, parts = [], []
-    for number, (run, name, part) in enumerate(zip(runs, titles, exhibited, strict=True), 1):
-        cases = browser(run, run_name(number), number, room, served=served)
-        listed.append(_listed(run, number, name))
-        parts.append(_part(run, run_name(number), name, part, cases))
+    for number, (run, place, name, part) in enumerate(
+        zip(runs, places, titles, exhibited, strict=True), 1
+    ):
+        cases = browser(run, place, number, room, served=served)
+        listed.append(_listed(run, place, name))
+        parts.append(_part(run, place, name, part, cases))
     return asset("report.html").format(
         rules=content_security(served=served),
         title=shown(f"Overread: {', '.join(titles)}"),
@@ -70,17 +84,23 @@ def report_html(runs: Sequence[Reported], *, served: bool = False) -> str:
         readers=reader_cards(runs),
         parts="\n".join(parts),
         headlines=as_json(list(_headlines(runs))),
-        style=asset("report.css"),
-        script=asset("report.js"),
+        styles=styles(),
+        scripts=scripts(),
     )
 
 
-def run_name(number: int) -> str:
-    """What the run is called in the page's addresses."""
-    return f"run-{number}"
+def run_names(runs: Sequence[Reported]) -> list[str]:
+    """What each run is called in the page's addresses: its benchmark, and which run of it."""
+    met: Counter[str] = Counter()
+    names = []
+    for run in runs:
+        word = re.sub(r"[^\w-]", "-", run.record.benchmark)
+        met[word] += 1
+        names.append(f"{word}-{met[word]}" if met[word] > 1 else word)
+    return names
 
 
-def _listed(run: Reported, number: int, title: str) -> str:
+def _listed(run: Reported, place: str, title: str) -> str:
     """A run with its edition and its data policy, in plain sight; a link to its part."""
     record = run.record
     words = [f"edition {record.edition}", f"data {record.policy}", f"{record.n_cases} cases"]
@@ -91,15 +111,15 @@ def _listed(run: Reported, number: int, title: str) -> str:
     pills = " ".join(f'<span class="pill">{shown(word)}</span>' for word in words)
     told = warning(run)
     below = f'<p class="warning">{shown(told)}</p>' if told else ""
-    return f'<li><a href="#{run_name(number)}">{shown(title)}</a> {pills}{below}</li>'
+    return f'<li><a href="#{place}">{shown(title)}</a> {pills}{below}</li>'
 
 
 def _headlines(runs: Sequence[Reported]) -> Iterator[dict[str, object]]:
     """What the cards at the top stand on, for whoever reads the page with a program."""
-    for number, run in enumerate(runs, 1):
+    for place, run in zip(run_names(runs), runs, strict=True):
         for headline in run.headlines:
             yield {
-                "run": run_name(number),
+                "run": place,
                 "reader": headline.reader,
                 "answer": headline.answer,
                 "measure": msgspec.to_builtins(headline.measure),
@@ -130,23 +150,23 @@ def _answers(reader: str, benchmark: str, question: str, runs: Sequence[Reported
     """The question, and what each run of its benchmark answers."""
     yield f"<dt>{shown(question)}</dt>"
     asked = [
-        (number, run)
-        for number, run in enumerate(runs, 1)
+        (number, place, run)
+        for number, (place, run) in enumerate(zip(run_names(runs), runs, strict=True), 1)
         if run.record.benchmark == benchmark
         and any(entry.name == reader for entry in run.record.readers)
     ]
     if not asked:
         yield '<dd class="none">not asked</dd>'
-    for number, run in asked:
+    for number, place, run in asked:
         own = [headline for headline in run.headlines if headline.reader == reader]
         if not own:
-            link = f'<a href="#{run_name(number)}">its tables</a>'
+            link = f'<a href="#{place}">its tables</a>'
             yield f'<dd class="none">asked, not answered in a sentence: see {link}</dd>'
         for headline in own:
-            yield _answer(headline, run, number, f", run {number}" if len(asked) > 1 else "")
+            yield _answer(headline, run, place, f", run {number}" if len(asked) > 1 else "")
 
 
-def _answer(headline: Headline, run: Reported, number: int, which: str = "") -> str:
+def _answer(headline: Headline, run: Reported, place: str, which: str = "") -> str:
     kind, sign = _ANSWERS[headline.answer]
     measure = headline.measure
     by = "".join(f", {key} {value}" for key, value in measure.by.items())
@@ -155,7 +175,7 @@ def _answer(headline: Headline, run: Reported, number: int, which: str = "") -> 
     return (
         f'<dd><span class="answer {kind}"><span aria-hidden="true">{sign}</span> '
         f"{headline.answer}</span> {shown(headline.sentence)} "
-        f'<a class="stands" href="#{run_name(number)}">{shown(stands)}</a></dd>'
+        f'<a class="stands" href="#{place}">{shown(stands)}</a></dd>'
     )
 
 
@@ -176,7 +196,7 @@ def _part(run: Reported, name: str, title: str, exhibited: str, cases: str) -> s
 {cases}
 {_published(run, name)}
 {_described(run, name)}
-<section id="{name}-provenance">
+<section id="provenance-{name}">
 <h3>Provenance</h3>
 {provenance(record)}
 </section>
@@ -193,14 +213,14 @@ def _published(run: Reported, name: str) -> str:
         tables.append(f"<h4>{shown(table.title)}</h4>")
         tables.append(unfolding(len(table.rows), inside, folded=True))
     body = "\n".join(tables)
-    return f'<section id="{name}-published">\n<h3>Published figures</h3>\n{body}\n</section>'
+    return f'<section id="published-{name}">\n<h3>Published figures</h3>\n{body}\n</section>'
 
 
 def _described(run: Reported, name: str) -> str:
     """Paragraphs an author may paste."""
     parts = [("Methods", run.methods), ("Limitations", run.limitations)]
     return "\n".join(
-        f"""<section class="described" id="{name}-{title.lower()}">
+        f"""<section class="described" id="{title.lower()}-{name}">
 <h3>{title}</h3>
 <p class="paste">{shown(" ".join(sentences))}</p>
 </section>"""
@@ -220,8 +240,8 @@ def _exhibited(reported: Reported, run: str) -> str:
     """Links to the exhibits, where there is more than one; then each under its title."""
     exhibits, drawings = reported.exhibits, reported.drawings
     links = "\n".join(
-        f'<li><a href="#{run}-{number}">{shown(exhibit.title)}</a></li>'
-        for number, exhibit in enumerate(exhibits, 1)
+        f'<li><a href="#{run}-{shown(exhibit.name)}">{shown(exhibit.title)}</a></li>'
+        for exhibit in exhibits
     )
     nav = f'<nav class="contents" aria-label="exhibits of {run}"><ol>\n{links}\n</ol></nav>'
     sections = [_exhibit(one, run, number, drawings) for number, one in enumerate(exhibits, 1)]
@@ -230,14 +250,14 @@ def _exhibited(reported: Reported, run: str) -> str:
 
 def _exhibit(exhibit: Exhibit, run: str, number: int, drawings: Drawings) -> str:
     """One exhibit with notes and signature; the first of a run is never folded."""
-    place = f"{run}-{number}"
+    place = f"{run}-{exhibit.name}"
     beneath = f'{_notes(exhibit.notes)}<p class="note"><code>{shown(exhibit.signature)}</code></p>'
     if isinstance(exhibit, Figure):
         made = _figure(exhibit, run, place, beneath, drawings)
     else:
         inside = f"{grid(exhibit.columns, exhibit.rows, exhibit.title)}\n{beneath}"
         made = unfolding(len(exhibit.rows), inside, folded=number > 1)
-    return f"""<section class="exhibit" id="{place}">
+    return f"""<section class="exhibit" id="{shown(place)}">
 <h3>{shown(exhibit.title)}</h3>
 {made}
 </section>"""

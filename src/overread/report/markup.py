@@ -17,7 +17,7 @@ from typing import Any, Final
 import msgspec
 
 # Controls but tab and line feed, changes of direction, marks without width, halves of characters.
-# Joiners are left alone: Persian and Indic words are written with them. report.js has the same.
+# Joiners are left alone: Persian and Indic words are written with them. elements.js has the same.
 _HIDDEN: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff"
     "\ufff9-\ufffb\ud800-\udfff]"
@@ -73,16 +73,31 @@ def hash_of(text: str) -> str:
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
+# In the order in which they run: report.js comes last, for it opens the place an address names.
+_SCRIPTS: Final = ("elements.js", "cases.js", "report.js")
+_STYLES: Final = ("report.css", "cases.css")
+
+
+def scripts() -> str:
+    """The report's own scripts, each an element."""
+    return "\n".join(f"<script>{asset(name)}</script>" for name in _SCRIPTS)
+
+
+def styles() -> str:
+    """The report's own styles, each an element."""
+    return "\n".join(f"<style>{asset(name)}</style>" for name in _STYLES)
+
+
 def content_security(*, served: bool) -> str:
-    """Nothing but the report's own script and style, and pictures inside it.
+    """Nothing but the report's own scripts and styles, and pictures inside it.
 
     A served page may also ask the server it came from, for cards and pictures of cases.
     """
     own = " 'self'" if served else ""
     rules = [
         "default-src 'none'",
-        f"script-src {hash_of(asset('report.js'))}",
-        f"style-src {hash_of(asset('report.css'))}",
+        f"script-src {' '.join(hash_of(asset(name)) for name in _SCRIPTS)}",
+        f"style-src {' '.join(hash_of(asset(name)) for name in _STYLES)}",
         f"img-src data:{own}",
         *(["connect-src 'self'"] if served else []),
         "base-uri 'none'",
