@@ -140,6 +140,8 @@ def fitted(
 ) -> Fitted:
     """The columns that name a row, and as many others as fit, the most telling first.
 
+    Those up to the first number, or the first of the headline, name it.
+
     `width` measures text, `gap` stands between columns, `letter` is the width of one. `pieces` are
     what a text may be broken into, `cell_width` measures a cell where that is not its text on one
     line. `wanted` are the columns that are shown in any case, and alone.
@@ -152,8 +154,12 @@ def fitted(
         body = max(map(of_cell, column), default=0.0)
         words = (width(one) for cell in column for one in pieces(short(cell)))
         measured.append(_Measured(max(head, body), max((head, *words)), numeric))
-    numbers = [place for place, one in enumerate(measured) if one.numeric]
-    keys = list(range(min(numbers, default=len(measured)))) or [0]
+    told = [
+        place
+        for place, one in enumerate(measured)
+        if one.numeric or table.columns[place] in table.headline
+    ]
+    keys = list(range(min(told, default=len(measured)))) or [0]
     others = [place for place in _by_telling(table) if place not in keys]
     if wanted:
         others = [place for place in others if table.columns[place] in wanted]
