@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from overread.engine import Tally
+    from overread.report import Drawings
     from overread.runs._running import Watch
 
 _TEXT = ("reader", "measure", "method", "family", "label", "note")
@@ -74,18 +75,21 @@ def measure_into(
     whole: bool = False,
     include_images: bool = False,
     tallies: dict[str, Tally] | None = None,
+    drawings: Drawings | None = None,
 ) -> Run:
     """Measure a run's tables; write measures, record and page into `scratch`.
 
     The tables of a `whole` run are in `scratch`; else in `folder`, where there are no new verdicts.
     `opened` is the benchmark over its cases where their pictures may be shown; `include_images`
-    says that they may though the set is not open.
+    says that they may though the set is not open. `drawings` are those of the run's last page,
+    where whoever calls has begun to make others.
     """
     from overread.report import Drawings, write_report
     from overread.runs._reporting import reported
 
-    drawings = Drawings.kept_in(folder)
-    drawings.warm_up()
+    if drawings is None:
+        drawings = Drawings.kept_in(folder)
+        drawings.warm_up()
     new = records.table_digests(scratch)
     tables = tables_of(
         scratch if whole else folder, bench, record, scratch if new and not whole else None

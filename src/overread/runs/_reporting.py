@@ -18,7 +18,18 @@ import msgspec
 
 from overread import __version__
 from overread.benchmarks.base import Benchmark, Tables
-from overread.case import BadInput, Card, Clip, Inline, Measure, Picture, Policy, Shown, Source
+from overread.case import (
+    BadInput,
+    Card,
+    Clip,
+    Figure,
+    Inline,
+    Measure,
+    Picture,
+    Policy,
+    Shown,
+    Source,
+)
 from overread.records import RUN_FILES, RunRecord, check_folder, folder_being_written, make_private
 from overread.report import DISCLAIMER
 from overread.runs._kept import Kept, kept_runs, records_of
@@ -67,6 +78,8 @@ def reported(
 
     bench, record, tables, measures = kept.bench, kept.record, kept.tables, kept.measures.measures
     exhibits = exhibits_of(bench, record, measures)
+    drawn = drawings or Drawings.kept_in(kept.folder)
+    drawn.ahead(x for x in exhibits.values() if isinstance(x, Figure))
     if opened is not None and opened is not bench and record.partial:
         opened.sample_from(frozenset(tables.cases["case"]))
     pictured = (
@@ -100,7 +113,7 @@ def reported(
         strata=strata,
         slides=slides,
         include_images=include_images,
-        drawings=drawings or Drawings.kept_in(kept.folder),
+        drawings=drawn,
     )
 
 
