@@ -27,7 +27,7 @@ from overread.runs._running import Unfinished
 
 _CORE = (
     "aiohttp", "av", "isal", "msgspec", "numpy", "pillow", "polars", "pydicom", "rich", "scipy",
-    "typer", "vl-convert-python",
+    "vl-convert-python",
 )  # fmt: skip
 # The modules of an extra, and what cannot be done without them.
 _EXTRAS = {
@@ -90,7 +90,8 @@ def _environment() -> Iterator[Finding]:
         yield Finding("configuration", "wrong", str(error))
         return
     hosts = ", ".join(config.share_with) or "nobody outside this network"
-    yield Finding("credentialed data may go to", "ok", hosts)
+    kept = f"; in batches to {', '.join(config.batch_with)}" if config.batch_with else ""
+    yield Finding("credentialed data may go to", "ok", hosts + kept)
     key = "set" if environment().get("OPENAI_API_KEY") else "not set (local servers need none)"
     yield Finding("OPENAI_API_KEY", "ok", key)
     for proxy in sorted(name for name in _PROXIES if environment().get(name))[:1]:
