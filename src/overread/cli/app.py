@@ -18,7 +18,7 @@ import typer
 
 from overread import __version__
 from overread.case import BadInput
-from overread.cli import build, checks, finished, power, run
+from overread.cli import build, checks, finished, power, probe, run
 from overread.cli.options import tell
 from overread.cli.show import write_no_more
 
@@ -78,6 +78,7 @@ _COMMANDS: Final[Mapping[str, Callable[..., int]]] = {
 for _name, _command in _COMMANDS.items():
     app.command(_name)(_command)
 app.add_typer(checks.store_app, name="store")
+app.add_typer(probe.probe_app, name="probe")
 
 
 def main() -> NoReturn:
