@@ -86,6 +86,8 @@ def fit_probe(
     `cases` is the probe set that will be asked about, whose patients must not be learnt from;
     `other_patients` says that its ids are of another hospital's patients than the table's.
     """
+    import numpy as np
+
     from overread.imaging import RESOLUTION
 
     if edition not in ("corrected", "authors"):
@@ -113,13 +115,13 @@ def fit_probe(
     kept = [at for at in kept if vectors.knows(names[at] or b"")]
     if not kept:
         raise BadInput(f"{train}: no film is left to fit on ({unreadable} cannot be read).")
-    rows = vectors.of(part, [names[at] or b"" for at in kept])
-    if not rows.shape[1]:
+    take = vectors.taken(part, [names[at] or b"" for at in kept])
+    if not take(np.arange(1)).shape[1]:
         raise BadInput(f"--part {part}: encoder {encoder} has no patches. Use --part whole.")
     patients, labelled = _labelled([films[at] for at in kept], findings)
     edition_: Edition = "authors" if edition == "authors" else "corrected"
     part_: Part = "local" if part == "local" else "whole"
-    fitted, told, missing = probe_heads.fit(rows, labelled, edition=edition_, seed=seed)
+    fitted, told, missing = probe_heads.fit(take, len(kept), labelled, edition=edition_, seed=seed)
     card = probe_heads.write(
         place,
         {

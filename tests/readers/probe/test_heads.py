@@ -28,7 +28,7 @@ def test_the_authors_head_is_that_of_their_scaler_and_their_regression() -> None
     from sklearn.preprocessing import StandardScaler
 
     x, one = films()
-    found, (head,), missing = heads.fit(x, [one], edition="authors", seed=0)
+    found, (head,), missing = heads.fit(x.__getitem__, len(x), [one], edition="authors", seed=0)
     scaler = StandardScaler().fit(x)
     theirs = LogisticRegression(C=1.0, max_iter=1000, random_state=42).fit(
         scaler.transform(x), one.present
@@ -50,7 +50,7 @@ def test_c_is_chosen_by_folds_that_share_no_patient() -> None:
     x = (faces[whose] + 0.01 * draw.standard_normal((600, 40))).astype(np.float32)
     present = draw.integers(0, 2, 30)[whose].astype(np.int8)
     one = Labelled("edema", np.arange(600), present, whose)
-    _, (head,), _ = heads.fit(x, [one], edition="corrected", seed=0)
+    _, (head,), _ = heads.fit(x.__getitem__, len(x), [one], edition="corrected", seed=0)
     assert head.c <= 1e-3
     assert head.auroc is not None
     assert head.auroc < 0.8
@@ -66,7 +66,7 @@ def test_many_films_are_sampled_by_patient_for_the_folds_only(
     chosen = heads._sample(one.patients, 0)
     assert len(chosen) == 50
     assert len(set(one.patients[chosen])) == 17
-    _, (head,), _ = heads.fit(x, [one], edition="corrected", seed=0)
+    _, (head,), _ = heads.fit(x.__getitem__, len(x), [one], edition="corrected", seed=0)
     assert head.films == 300
 
 
@@ -75,7 +75,9 @@ def test_a_finding_of_one_kind_has_no_head_and_is_said() -> None:
     never = one._replace(finding="fracture", present=np.zeros_like(one.present))
     always = one._replace(finding="pneumonia", present=np.ones_like(one.present))
     nobody = Labelled("edema2", np.arange(0), np.zeros(0, np.int8), np.zeros(0, np.int64))
-    found, told, missing = heads.fit(x, [never, one, always, nobody], edition="authors", seed=0)
+    found, told, missing = heads.fit(
+        x.__getitem__, len(x), [never, one, always, nobody], edition="authors", seed=0
+    )
     assert [head.finding for head in told] == ["edema"]
     reasons = {m.finding: m.reason for m in missing}
     assert reasons == {
@@ -85,19 +87,19 @@ def test_a_finding_of_one_kind_has_no_head_and_is_said() -> None:
     }
     assert found.probability("fracture", x[0]) is None
     with pytest.raises(BadInput, match="no finding has films with it and films without"):
-        heads.fit(x, [never], edition="authors", seed=0)
+        heads.fit(x.__getitem__, len(x), [never], edition="authors", seed=0)
 
 
 def test_one_patient_of_a_kind_gives_a_head_without_numbers() -> None:
     x, one = films(40)
     one = one._replace(patients=np.where(one.present == 1, 0, one.patients + 1))
-    _, (head,), _ = heads.fit(x, [one], edition="corrected", seed=0)
+    _, (head,), _ = heads.fit(x.__getitem__, len(x), [one], edition="corrected", seed=0)
     assert (head.auroc, head.brier, head.ece, head.c) == (None, None, None, 1.0)
 
 
 def test_absence_is_asked_by_the_same_head() -> None:
     x, one = films()
-    found, _, _ = heads.fit(x, [one], edition="authors", seed=0)
+    found, _, _ = heads.fit(x.__getitem__, len(x), [one], edition="authors", seed=0)
     there, absent = (found.probability(topic, x[3]) for topic in ("edema", "not edema"))
     assert there is not None
     assert absent is not None
@@ -108,7 +110,7 @@ def test_absence_is_asked_by_the_same_head() -> None:
 
 def _write(folder: Path, **changed: Any) -> None:
     x, one = films()
-    found, told, _ = heads.fit(x, [one], edition="authors", seed=0)
+    found, told, _ = heads.fit(x.__getitem__, len(x), [one], edition="authors", seed=0)
     card = {"edition": "authors", "part": "whole", "encoder": "builtin", "px": 224, "seed": 0}
     card |= {"encoder_identity": "builtin-1", "encoder_runs_as": "float32 on cpu"}
     card |= {"train": "t@0", "films": 1, "patients": 1, "unreadable": 0}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
@@ -60,10 +60,15 @@ class Vectors:
         for part, kept in self._kept.items():
             kept.add(names, getattr(encoded, part))
 
-    def of(self, part: str, names: Sequence[bytes]) -> NDArray[np.float32]:
-        """The vectors of pictures that are known, a row for each."""
+    def taken(
+        self, part: str, names: Sequence[bytes]
+    ) -> Callable[[NDArray[np.int64]], NDArray[np.float32]]:
+        """What copies the vectors of pictures that are known, by their places among the names."""
+        import numpy as np
+
         kept = self._kept[part]
-        return kept.rows([kept.row(name) for name in names])
+        rows = np.array([kept.row(name) for name in names], np.int64)
+        return lambda places: kept.rows(rows[places])
 
 
 class Features:

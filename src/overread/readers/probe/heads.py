@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 Part: TypeAlias = Literal["whole", "local"]
 Edition: TypeAlias = Literal["corrected", "authors"]
+Take: TypeAlias = "Callable[[NDArray[np.int64]], NDArray[np.float32]]"
 CARD, WEIGHTS = "probe.toml", "heads.npz"
 _FORMAT: Final = 1
 _FOLDS: Final = 5
@@ -39,6 +40,7 @@ _MOST_IN_FOLDS: Final = 4_000
 # Newton's steps solve for every number of a vector at once; beyond this lbfgs is quicker.
 _WIDEST: Final = 4_096
 _SEED_OF_AUTHORS: Final = 42
+_BLOCK: Final = 8_192
 _LARGEST_WEIGHTS: Final = 1 << 30
 
 
@@ -129,17 +131,18 @@ class Labelled(NamedTuple):
 
 
 def fit(
-    vectors: NDArray[np.float32], labelled: Sequence[Labelled], *, edition: Edition, seed: int
+    take: Take, films: int, labelled: Sequence[Labelled], *, edition: Edition, seed: int
 ) -> tuple[Heads, list[Head], list[Missing]]:
     """A head for every finding whose films show both: with it and without.
 
-    The scaler is of all rows, whatever their labels, as the paper's.
+    `take` copies rows out of wherever the vectors of so many films are, so that no more than one
+    finding's are in memory. The scaler is of all of them, whatever their labels, as the paper's.
     """
     import numpy as np
 
     if not find_spec("sklearn"):
         raise BadInput("fitting needs an extra. Run pip install 'overread[probe]'.")
-    mean, scale = _scaler(vectors)
+    mean, scale = _scaler(take, films)
     heads, missing, weights = [], [], []
     for one in labelled:
         n, present = len(one.rows), int(one.present.sum())
@@ -148,7 +151,7 @@ def fit(
             reason = f"no film {which}" if n else "no film says"
             missing.append(Missing(finding=one.finding, films=n, present=present, reason=reason))
             continue
-        x = vectors[one.rows]
+        x = take(one.rows)
         x -= mean.astype(np.float32)
         x /= scale.astype(np.float32)
         head, coef, intercept = _head(x, one, edition, seed)
@@ -162,15 +165,15 @@ def fit(
     return found, heads, missing
 
 
-def _scaler(vectors: NDArray[np.float32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _scaler(take: Take, films: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Mean and spread of every number, block by block; a constant one is left as it is."""
     import numpy as np
 
-    blocks = range(0, len(vectors), 8192)
-    mean = sum(vectors[at : at + 8192].sum(axis=0, dtype=np.float64) for at in blocks)
-    mean = np.asarray(mean) / len(vectors)
-    spread = sum(((vectors[at : at + 8192] - mean) ** 2).sum(axis=0) for at in blocks)
-    scale = np.sqrt(np.asarray(spread) / len(vectors))
+    blocks = [np.arange(at, min(at + _BLOCK, films)) for at in range(0, films, _BLOCK)]
+    mean = sum(take(rows).sum(axis=0, dtype=np.float64) for rows in blocks)
+    mean = np.asarray(mean) / films
+    spread = sum(((take(rows) - mean) ** 2).sum(axis=0) for rows in blocks)
+    scale = np.sqrt(np.asarray(spread) / films)
     scale[scale < 1e-7 * np.maximum(1, np.abs(mean))] = 1.0
     return mean, scale
 
@@ -189,7 +192,7 @@ def _head(
         tried[c] = _out_of_fold(x[folded], y, folds, c, edition)
     chosen = min(tried, key=lambda c: _log_loss(tried[c], y)) if tried else 1.0
     model, converged = _logistic(x, one.present, chosen, edition)
-    facts: dict[str, Any] = _judged(tried[chosen], y, patients) if tried else {}
+    facts: dict[str, Any] = _judged(tried[chosen], y, patients)._asdict() if tried else {}
     head = Head(
         finding=one.finding,
         films=len(one.rows),
@@ -269,19 +272,24 @@ def _log_loss(said: NDArray[np.float64], y: NDArray[np.int64]) -> float:
     return float(-np.log(p).mean())
 
 
+class _OutOfFold(NamedTuple):
+    """Fields of a `Head` that stand on predictions for patients of other folds."""
+
+    auroc: float | None
+    auroc_low: float | None
+    auroc_high: float | None
+    brier: float
+    ece: float | None
+
+
 def _judged(
     said: NDArray[np.float64], y: NDArray[np.int64], patients: NDArray[np.int64]
-) -> dict[str, float | None]:
+) -> _OutOfFold:
     from overread.stats import auroc, ece
 
     area = auroc(said, y, patients)
-    return {
-        "auroc": area.point,
-        "auroc_low": area.low,
-        "auroc_high": area.high,
-        "brier": float(((said - y) ** 2).mean()),
-        "ece": ece(said, y),
-    }
+    brier = float(((said - y) ** 2).mean())
+    return _OutOfFold(area.point, area.low, area.high, brier, ece(said, y))
 
 
 # ---------------------------------------------------------------- the folder

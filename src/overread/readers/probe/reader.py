@@ -101,12 +101,15 @@ class Probe:
         ]
 
     def _vectors(self, shown: Sequence[Shown]) -> NDArray[np.float32]:
+        import numpy as np
+
         from overread.imaging import pixels
 
         fresh = {one.digest: one for one in shown if not self._kept.knows(one.digest)}
         if fresh:
             self._kept.learn(list(fresh), [pixels(one) for one in fresh.values()])
-        return self._kept.of(self._card.part, [one.digest for one in shown])
+        names = [one.digest for one in shown]
+        return self._kept.taken(self._card.part, names)(np.arange(len(names)))
 
     def _reply(self, prompt: Prompt, vector: NDArray[np.float32], seconds: float) -> Reply:
         if vector.size != self._heads.mean.size:
