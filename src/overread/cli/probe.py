@@ -7,29 +7,15 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-from typer import Option
-
 from overread import runs
 from overread.case import Table
 from overread.cli import options
+from overread.cli.command_line import Option
 
 if TYPE_CHECKING:
     from overread.runs import Fitted
 
-probe_app = typer.Typer(
-    help="Readers without words: a frozen encoder and a head for each finding. docs/probe.md.",
-    rich_markup_mode=None,
-)
 
-
-@probe_app.callback(invoke_without_command=True)
-def _top(context: typer.Context) -> None:
-    if context.invoked_subcommand is None:
-        print(context.get_help())
-
-
-@probe_app.command("fit")
 def fit(
     train: Annotated[
         str, Option(help="A table of films: image, patient and findings; or phantom:N[:SEED].")

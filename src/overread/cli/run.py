@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-from typer import Argument, Option
+from typing import TYPE_CHECKING, Annotated, Any
 
 from overread import runs
 from overread.case import BadInput, Table
 from overread.cli import options
+from overread.cli.command_line import Argument, Option
 from overread.cli.show import print_table, watch
 
 if TYPE_CHECKING:
@@ -31,6 +30,7 @@ def run(
     engine: options.Engine = "local",
     concurrency: options.Concurrency = None,
     fresh: options.Fresh = False,
+    wide: options.Wide = False,
     json: options.Json = False,
 ) -> int:
     """Put a benchmark to one or more readers and measure what they say.
@@ -44,7 +44,7 @@ def run(
         done = runs.run_study(study, store=store, fresh=fresh, watch=watch, tell=options.tell)
     else:
         done = [runs.run(**asked, out=out, concurrency=concurrency, watch=watch)]
-    return options.finish(done, json=json, fresh=fresh)
+    return options.finish(done, json=json, fresh=fresh, wide=wide)
 
 
 def plan(
@@ -63,18 +63,33 @@ def plan(
     requests: Annotated[
         Path | None, Option(help="Also write every request here, for recorded: readers.")
     ] = None,
+    batch: Annotated[
+        Path | None, Option(help="A new folder for batch files of what has no reply yet.")
+    ] = None,
+    batch_limits: Annotated[
+        str | None,
+        Option(help="openai (default), azure, anthropic, google, xai, vllm, or N,SIZEMB a file."),
+    ] = None,
     fresh: options.Fresh = False,
+    wide: options.Wide = False,
     json: options.Json = False,
 ) -> int:
     """Print trials, kept replies, pictures, tokens and cost of a run; ask nothing.
 
+    With --batch, write what would be asked as files for a batch service; overread import-batch
+    takes its results.
+
     Example: overread plan grounding --cases phantom:480 --reader control:looks
     """
     asked = options.of_a_run(locals())
+    if batch is not None:
+        return _plan_batch(asked, batch, batch_limits or "openai", requests, json=json)
+    if batch_limits is not None:
+        raise BadInput("--batch-limits: there is no --batch. Give a folder for the files.")
     if asked is not None:
         forecasts = runs.plan(**asked, requests=requests)
-        table = _forecast_table("What a run would ask", forecasts)
-        return options.print_found(forecasts, table, json=json)
+        tables = _forecast_table("What a run would ask", forecasts), *_reach_tables(forecasts)
+        return options.print_found(forecasts, *tables, json=json, wide=wide)
     if requests is not None:
         raise BadInput("--requests does not go with a study file. Plan its runs one by one.")
     planned = runs.plan_study(Path(benchmark), store=store, fresh=fresh, tell=options.tell)
@@ -82,16 +97,90 @@ def plan(
         return options.print_json(list(planned))
     for run in planned:
         title = f"What {run.benchmark} over {run.cases} would ask ({run.out})"
-        print_table(_forecast_table(title, run.forecasts))
+        for table in (_forecast_table(title, run.forecasts), *_reach_tables(run.forecasts)):
+            print_table(table, wide=wide)
     return 0
+
+
+def _plan_batch(
+    asked: dict[str, Any] | None, folder: Path, limits: str, requests: Path | None, *, json: bool
+) -> int:
+    if asked is None:
+        raise BadInput("--batch does not go with a study file. Plan its runs one by one.")
+    if requests is not None:
+        raise BadInput("--batch and --requests: give one of the two.")
+    if asked.pop("fresh"):
+        raise BadInput(
+            "--batch: what is asked anew cannot be told from old replies there. Leave --fresh out, "
+            "and give the reader revision=NAME; or have its replies forgotten."
+        )
+    made = runs.plan_batch(**asked, folder=folder, limits=limits)
+    if not json and not made.files:
+        print("Nothing to write: everything that can be asked now has a reply.")
+        return 0
+    table = Table(
+        name="batch",
+        title=f"Requests in {folder}",
+        columns=("file", "reader", "requests", "MB"),
+        rows=tuple(
+            (one.name, one.reader, f"{one.requests:,}", f"{one.size / 1e6:,.1f}")
+            for one in made.files
+        ),
+        notes=tuple(
+            f"{one.called}: {one.trials:,} trials planned, {one.written:,} requests written."
+            for one in made.readers
+        ),
+        signature=f"nothing was sent; then: overread import-batch {folder} RESULTS...",
+    )
+    return options.print_found(made, table, json=json)
+
+
+def import_batch(
+    batch: Annotated[
+        Path, Argument(metavar="RUN", help="The folder that overread plan --batch wrote.")
+    ],
+    results: Annotated[list[Path], Argument(metavar="FILE", help="What the service returned.")],
+    store: options.StoreFile = None,
+    json: options.Json = False,
+) -> int:
+    """Take the results of a batch into the reply store; nobody is asked.
+
+    Exits 3 when requests of the batch failed, or have no result yet. Then the same overread run
+    finds its replies there.
+
+    Example: overread import-batch batch output-1.jsonl errors-1.jsonl
+    """
+    found = runs.import_batch(batch, results, store=store, tell=options.tell)
+    rows = (
+        ("taken", found.taken, "kept as replies"),
+        ("already there", found.already, f"{found.differing:,} of them say something else"),
+        ("doubled", found.doubled, "the same result again"),
+        ("contradicting", found.contradicting, "another result of the same request"),
+        ("failed", found.failed, options.counted(found.reasons) or "kept as errors"),
+        ("foreign", found.foreign, "no request of this batch"),
+        ("malformed", found.malformed, "no result line"),
+        ("missing", found.missing, "requests without a result, beside the lines"),
+    )
+    table = Table(
+        name="import-batch",
+        title=f"{found.lines:,} lines",
+        columns=("what", "count", ""),
+        rows=tuple((what, f"{count:,}", said if count else "") for what, count, said in rows),
+        signature=str(batch),
+    )
+    options.print_found(found, table, json=json)
+    return 3 if found.missing or found.failed else 0
 
 
 def _forecast_table(title: str, forecasts: list[Forecast]) -> Table:
     rows, notes = [], []
     for f in forecasts:
         counts = (f"{count:,}" for count in (f.trials, f.answered, f.calls, f.pictures))
-        tokens = f"{f.tokens_in:,} in, up to {f.tokens_out:,} out"
-        rows.append((f.reader, *counts, tokens, "–" if f.cost is None else f"{f.cost:,.2f}"))
+        tokens = (f"{f.tokens_in:,}", f"{f.tokens_out:,}")
+        rows.append((f.reader, *counts, *tokens, _cost(f), _duration(f)))
+        if f.rate is not None:
+            how = "measured when it last answered" if f.rate_is == "measured" else "as declared"
+            notes.append(f"{f.reader}: {f.rate:.3g} calls a second, {how}.")
         if f.judges:
             notes.append(
                 f"{f.reader}: an estimate, at most; what it is asked hangs on the replies, and "
@@ -104,26 +193,55 @@ def _forecast_table(title: str, forecasts: list[Forecast]) -> Table:
             )
         if f.missing:
             notes.append(f"{f.reader}: {f.missing:,} trials have a picture that is not there.")
-    notes += dict.fromkeys(str(f.reach) for f in forecasts if f.reach is not None)
+    if any(f.cost is None for f in forecasts):
+        notes.append("A cost needs price_in, price_out and currency in the spec.")
+    if any(f.rate is None and f.calls for f in forecasts):
+        notes.append("A duration is known of models that have answered before, or by rpm or tpm.")
     return Table(
         name="plan",
         title=title,
-        columns=("reader", "trials", "answered", "calls", "pictures", "tokens", "cost"),
+        columns=(
+            *("reader", "trials", "answered", "calls", "pictures"),
+            *("tokens in", "tokens out at most", "cost", "duration"),
+        ),
         rows=tuple(rows),
         notes=tuple(notes),
         signature="tokens are an estimate; nothing was asked",
     )
 
 
+def _reach_tables(forecasts: list[Forecast]) -> list[Table]:
+    """What the cases can show: the same for every reader of a run."""
+    return [forecast.reach.table for forecast in forecasts if forecast.reach is not None][:1]
+
+
+def _cost(forecast: Forecast) -> str:
+    if forecast.cost is None:
+        return "–"
+    return f"{forecast.cost:,.2f} {forecast.currency or ''}".rstrip()
+
+
+def _duration(forecast: Forecast) -> str:
+    """`2 h 10 min`, or a dash where no speed is known."""
+    if forecast.seconds is None:
+        return "–"
+    minutes = forecast.seconds / 60
+    if minutes < 1:
+        return f"{forecast.seconds:.0f} s"
+    hours, rest = divmod(round(minutes), 60)
+    return f"{hours} h {rest} min" if hours else f"{rest} min"
+
+
 def demo(
     out: Annotated[Path, Option(help="The folder to write.")] = Path("overread-demo"),
+    wide: options.Wide = False,
     json: options.Json = False,
 ) -> int:
     """Run the benchmarks on phantoms with the built-in controls; ends with the report's path.
 
     Example: overread demo --out demo
     """
-    code = options.finish(runs.demo(out, watch=watch, tell=options.tell), json=json)
+    code = options.finish(runs.demo(out, watch=watch, tell=options.tell), json=json, wide=wide)
     if not json:
         print(f"All of it on one page: {out / 'report.html'}", flush=True)
     return code
@@ -136,6 +254,7 @@ def measure(
     ] = None,
     set_: options.Settings = None,
     include_images: options.IncludeImages = False,
+    wide: options.Wide = False,
     json: options.Json = False,
 ) -> int:
     """Measure again, perhaps under another edition. Nobody is asked.
@@ -149,7 +268,7 @@ def measure(
         include_images=include_images,
         tell=options.tell,
     )
-    return options.finish([done], json=json)
+    return options.finish([done], json=json, wide=wide)
 
 
 def import_results(
@@ -173,6 +292,7 @@ def import_results(
     store: options.StoreFile = None,
     concurrency: options.Concurrency = None,
     fresh: options.Fresh = False,
+    wide: options.Wide = False,
     json: options.Json = False,
 ) -> int:
     """Make a run of recorded results. No reader is asked and no image need exist.
@@ -206,7 +326,7 @@ def import_results(
     )
     for warning in warnings:
         options.tell(warning)
-    return options.finish([done], json=json, judged=bool(judge), fresh=fresh)
+    return options.finish([done], json=json, judged=bool(judge), fresh=fresh, wide=wide)
 
 
 def judge(
@@ -216,6 +336,7 @@ def judge(
     set_: options.Settings = None,
     concurrency: options.Concurrency = None,
     fresh: options.Fresh = False,
+    wide: options.Wide = False,
     json: options.Json = False,
 ) -> int:
     """Have a finished or imported run judged, and measure it again. No reader is asked.
@@ -234,4 +355,4 @@ def judge(
         watch=watch,
         tell=options.tell,
     )
-    return options.finish([done], json=json, judged=True, fresh=fresh)
+    return options.finish([done], json=json, judged=True, fresh=fresh, wide=wide)

@@ -10,12 +10,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -216,7 +216,8 @@ class _Asking(msgspec.Struct):
         """The trials of a chunk that are not under way, each key once."""
         traits, tally = self.reader.traits, self.tally
         requests = [trial.request.for_reader(traits) for trial in chunk]
-        await self._digest_sources(requests)
+        if await _digest_sources(requests, self.studio):
+            await self._in_writer(self.studio.sources.keep)
         items: dict[bytes, _Item] = {}
         shared = 0
         for trial, request in zip(chunk, requests, strict=True):
@@ -241,18 +242,6 @@ class _Asking(msgspec.Struct):
             tally.planned += len(chunk)
             tally.shared += shared
         return list(items.values())
-
-    async def _digest_sources(self, requests: list[Request]) -> None:
-        unknown = list(self.studio.sources.unknown(requests))
-        if not unknown:
-            return
-        loop, studio = asyncio.get_running_loop(), self.studio
-        # A share for each thread: handing one file over costs as much as digesting it.
-        shares = [unknown[at :: studio.threads] for at in range(min(studio.threads, len(unknown)))]
-        await asyncio.gather(
-            *[loop.run_in_executor(studio.pool, _digest, studio.sources, one) for one in shares]
-        )
-        await self._in_writer(self.studio.sources.keep)
 
     # ------------------------------------------------------------ calling the reader
 
@@ -422,6 +411,18 @@ class _Asking(msgspec.Struct):
         )
 
 
+async def _digest_sources(requests: list[Request], studio: Studio) -> bool:
+    """Read what must be read to name these requests; whether there was anything."""
+    unknown = list(studio.sources.unknown(requests))
+    loop = asyncio.get_running_loop()
+    # A share for each thread: handing one file over costs as much as digesting it.
+    shares = [unknown[at :: studio.threads] for at in range(min(studio.threads, len(unknown)))]
+    await asyncio.gather(
+        *[loop.run_in_executor(studio.pool, _digest, studio.sources, one) for one in shares]
+    )
+    return bool(unknown)
+
+
 def _digest(digest: SourceDigest, sources: Sequence[Source | Inline]) -> None:
     """A file that is not there is an error of its own trials, found again when they are keyed."""
     for source in sources:
@@ -447,14 +448,18 @@ def _spoken(seconds: float) -> str:
 
 Plan = Callable[[], Iterable[Trial]]
 _READ_AT_ONCE = 64  # replies held at once: each may have megabytes
+# So many of the first trials are looked at for so many replies that tell whether log-probabilities
+# mean anything.
+_LOOKED_AT, _ENOUGH = 512, 8
 
 
 class Given(msgspec.Struct):
     """When replies were given and by what, counted as they are read back.
 
     `first` and `last` are seconds since 1970, 0 where no reply has a time. `readers` are rows of
-    the store. `before` counts those that were there when the store was opened, and `last_before` is
-    when the last of them was given.
+    the store. `filled_in` counts those whose log-probabilities were taken away, for none of the
+    reader's means anything. `before` counts those that were there when the store was opened, and
+    `last_before` is when the last of them was given.
     """
 
     first: int = 0
@@ -462,6 +467,7 @@ class Given(msgspec.Struct):
     replies: int = 0
     before: int = 0
     last_before: int = 0
+    filled_in: int = 0
     models: Counter[str] = msgspec.field(default_factory=Counter)
     fingerprints: Counter[str] = msgspec.field(default_factory=Counter)
     readers: Counter[int] = msgspec.field(default_factory=Counter)
@@ -494,20 +500,13 @@ def read_back(
     """Every trial in plan order with its kept reply, or None and the reason there is none.
 
     The order of the plan, not of arrival, so that what is written from it is always the same.
+    Where the first replies all have log-probabilities of exactly 0 and 1, which no model has, those
+    of all are taken away.
     """
     asker = store.asker(reader, judges=judges)
+    filled_in = _filled_in(plan, reader, store, studio, asker)
     for chunk in chunks(plan(), _READ_AT_ONCE):
-        planned: list[tuple[Trial, bytes, str]] = []
-        for trial in chunk:
-            request = trial.request.for_reader(reader.traits)
-            try:
-                digest = request_digest(request, studio.sources)
-            except BadInput as error:
-                planned.append((trial, b"", str(error)))
-                continue
-            greedy, told = request.decoding.greedy, reader.traits.told_case
-            key = reply_key(reader.identity, digest, trial, greedy=greedy, told_case=told)
-            planned.append((trial, key, "not asked yet"))
+        planned = list(_keys(chunk, reader, studio))
         keys = [key for _, key, _ in planned if key]
         replies = store.get(keys, asker)
         failures = store.failures([key for key in keys if key not in replies])
@@ -518,7 +517,84 @@ def read_back(
                 continue
             if given is not None:
                 given.add(kept)
-            yield trial, kept.reply, ""
+            reply = kept.reply
+            if filled_in and reply.logprobs:
+                reply = msgspec.structs.replace(reply, logprobs=None)
+                if given is not None:
+                    given.filled_in += 1
+            yield trial, reply, ""
+
+
+def _keys(
+    trials: Iterable[Trial], reader: Reader, studio: Studio
+) -> Iterator[tuple[Trial, bytes, str]]:
+    """Trials with the keys of their replies, or with none and the reason; and else what to say."""
+    traits = reader.traits
+    for trial in trials:
+        request = trial.request.for_reader(traits)
+        try:
+            digest = request_digest(request, studio.sources)
+        except BadInput as error:
+            yield trial, b"", str(error)
+            continue
+        greedy, told = request.decoding.greedy, traits.told_case
+        key = reply_key(reader.identity, digest, trial, greedy=greedy, told_case=told)
+        yield trial, key, "not asked yet"
+
+
+def _filled_in(plan: Plan, reader: Reader, store: Store, studio: Studio, asker: Asker) -> bool:
+    """Whether the first log-probabilities of a reader are all of exactly 0 and 1.
+
+    Few are not judged, nor is a control, which knows what it says.
+    """
+    if reader.identity.startswith("control:"):
+        return False
+    first: list[Reply] = []
+    for chunk in chunks(islice(plan(), _LOOKED_AT), _READ_AT_ONCE):
+        keys = [key for _, key, _ in _keys(chunk, reader, studio) if key]
+        first += [kept.reply for kept in store.get(keys, asker).values() if kept.reply.logprobs]
+        if len(first) >= _ENOUGH:
+            return all(reply.certain for reply in first)
+    return False
+
+
+class Lacking(NamedTuple):
+    """A trial without a reply: its key, what is to be shown of it, and when it was last tried why
+    it failed; or with a `fault`, for which it cannot be shown at all.
+    """
+
+    key: bytes
+    request: Request
+    digest: bytes = b""
+    pictures: Mapping[Slot, bytes] = {}
+    failed: str = ""
+    fault: str = ""
+
+
+async def lacking(
+    plan: Plan, reader: Reader, store: Store, studio: Studio, *, judges: bool = False
+) -> AsyncIterator[tuple[int, list[Lacking]]]:
+    """How many trials of the plan there are, and those without a reply, chunk by chunk in order."""
+    asker = store.asker(reader, judges=judges)
+    traits = reader.traits
+    for chunk in chunks(plan(), _CHUNK):
+        requests = [trial.request.for_reader(traits) for trial in chunk]
+        if await _digest_sources(requests, studio):
+            studio.sources.keep()
+        found: list[Lacking] = []
+        for trial, request in zip(chunk, requests, strict=True):
+            try:
+                digest, pictures = digests(request, studio.sources)
+            except BadInput as error:
+                found.append(Lacking(b"", request, fault=str(error)))
+                continue
+            greedy, told = request.decoding.greedy, traits.told_case
+            key = reply_key(reader.identity, digest, trial, greedy=greedy, told_case=told)
+            found.append(Lacking(key, request, digest, pictures))
+        kept = store.known([one.key for one in found if one.key], asker)
+        open_ = [one for one in found if one.key not in kept]
+        why = store.failures([one.key for one in open_ if one.key])
+        yield len(chunk), [one._replace(failed=why.get(one.key, "")) for one in open_]
 
 
 def chunks(trials: Iterable[Trial], size: int, first: int | None = None) -> Iterator[list[Trial]]:

@@ -6,17 +6,18 @@ Each is imported on first use: a command pays for what it needs.
 from typing import TYPE_CHECKING, Any
 
 __all__ = [
-    "Checked", "Fitted", "Forecast", "Power", "Run", "Transfer", "Unfinished", "compare",
-    "default_store", "demo", "error_sample", "examine", "fit_probe", "gate", "import_results",
-    "judge", "judge_sample", "load", "measure", "open_cases", "open_in_browser",
-    "person_agreement", "phantom_cases", "plan",
-    "plan_study", "power", "published_figures", "published_list", "rank_sample", "reach", "report",
-    "run", "run_async", "run_study", "selfcheck", "serve", "sight", "sight_of_clips", "transfer",
-    "transfer_figure",
+    "Batch", "Checked", "Fitted", "Forecast", "Power", "Run", "Transfer", "Unfinished", "compare",
+    "default_store", "demo", "error_sample", "examine", "fit_probe", "gate", "import_batch",
+    "import_results", "judge", "judge_sample", "load", "measure", "open_cases",
+    "open_in_browser", "person_agreement", "phantom_cases", "plan", "plan_batch", "plan_study",
+    "power", "published_figures", "published_list", "rank_sample", "reach", "report", "run",
+    "run_async", "run_study", "selfcheck", "serve", "sight", "sight_of_clips", "transfer",
+    "transfer_figure", "write_comparisons",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
     from overread.runs._asking import run_async
+    from overread.runs._batches import Batch, import_batch, plan_batch
     from overread.runs._comparing import Transfer, compare, transfer, transfer_figure
     from overread.runs._doctor import examine, sight, sight_of_clips
     from overread.runs._environment import default_store
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from overread.runs._probe import Fitted, fit_probe
     from overread.runs._published import published_figures, published_list
     from overread.runs._reach import reach
-    from overread.runs._reporting import gate, report
+    from overread.runs._reporting import gate, report, write_comparisons
     from overread.runs._running import Unfinished, run
     from overread.runs._serving import open_in_browser, serve
     from overread.runs._study import Checked, demo, plan_study, run_study, selfcheck
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 # What each module here has for others.
 _HOMES = {
     "_asking": "run_async",
+    "_batches": "Batch import_batch plan_batch",
     "_comparing": "Transfer compare transfer transfer_figure",
     "_doctor": "examine sight sight_of_clips",
     "_environment": "default_store",
@@ -53,7 +55,7 @@ _HOMES = {
     "_probe": "Fitted fit_probe",
     "_published": "published_figures published_list",
     "_reach": "reach",
-    "_reporting": "gate report",
+    "_reporting": "gate report write_comparisons",
     "_running": "Unfinished run",
     "_serving": "open_in_browser serve",
     "_study": "Checked demo plan_study run_study selfcheck",

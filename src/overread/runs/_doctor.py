@@ -27,7 +27,7 @@ from overread.runs._running import Unfinished
 
 _CORE = (
     "aiohttp", "av", "isal", "msgspec", "numpy", "pillow", "polars", "pydicom", "rich", "scipy",
-    "typer", "vl-convert-python",
+    "vl-convert-python",
 )  # fmt: skip
 # The modules of an extra, and what cannot be done without them.
 _EXTRAS = {
@@ -91,7 +91,8 @@ def _environment() -> Iterator[Finding]:
         yield Finding("configuration", "wrong", str(error))
         return
     hosts = ", ".join(config.share_with) or "nobody outside this network"
-    yield Finding("credentialed data may go to", "ok", hosts)
+    kept = f"; in batches to {', '.join(config.batch_with)}" if config.batch_with else ""
+    yield Finding("credentialed data may go to", "ok", hosts + kept)
     key = "set" if environment().get("OPENAI_API_KEY") else "not set (local servers need none)"
     yield Finding("OPENAI_API_KEY", "ok", key)
     for proxy in sorted(name for name in _PROXIES if environment().get(name))[:1]:
@@ -220,7 +221,7 @@ async def _server(text: str) -> Finding:
     except BadInput as error:
         return Finding("reader", "wrong", str(error))
     what = f"reader {spec.name}"
-    if spec.kind == "hf":
+    if spec.kind in ("hf", "vllm"):
         return _checkpoint(spec, what)
     if spec.kind != "openai":
         return Finding(what, "ok", "needs no server")
