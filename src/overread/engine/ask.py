@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from itertools import islice
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
@@ -483,6 +483,10 @@ class Given(msgspec.Struct):
             self.fingerprints[reply.fingerprint] += 1
 
 
+NOT_ASKED: Final = "not asked yet"
+"""Why there is no reply to a trial that nobody tried."""
+
+
 def read_back(
     plan: Plan,
     reader: Reader,
@@ -508,7 +512,7 @@ def read_back(
                 continue
             greedy, told = request.decoding.greedy, reader.traits.told_case
             key = reply_key(reader.identity, digest, trial, greedy=greedy, told_case=told)
-            planned.append((trial, key, "not asked yet"))
+            planned.append((trial, key, NOT_ASKED))
         keys = [key for _, key, _ in planned if key]
         replies = store.get(keys, asker)
         failures = store.failures([key for key in keys if key not in replies])
