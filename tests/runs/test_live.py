@@ -18,7 +18,7 @@ from overread.report.live import Asked, Live, SoFar, live_html, watching
 from overread.runs._live import Note, Onlooker, _Desk, note_of, read_note
 from support.page import seen_in
 
-RECIPE = {"benchmark": "grounding", "cases": "phantom:12", "edition": "corrected", "settings": {},
+RECIPE = {"benchmark": "grounding", "cases": "phantom:24", "edition": "corrected", "settings": {},
           "limit": None, "only": None, "policy": "open"}  # fmt: skip
 
 
@@ -38,7 +38,7 @@ def seen(tmp_path: Path, phantom_cache: Path) -> list[Note]:
         assert note_of(folder).stat().st_mode & 0o777 == 0o600
         found.append(msgspec.json.decode(note_of(folder).read_bytes(), type=Note))
 
-    ov.run("grounding", "phantom:12", ["control:looks"], out=tmp_path / "run",
+    ov.run("grounding", "phantom:24", ["control:looks"], out=tmp_path / "run",
            store=tmp_path / "s.sqlite", settings={"boot": "100"}, live=live)  # fmt: skip
     return found
 
@@ -46,7 +46,7 @@ def seen(tmp_path: Path, phantom_cache: Path) -> list[Note]:
 @pytest.mark.slow
 def test_a_run_leaves_a_note_while_it_goes_and_none_after(tmp_path: Path, seen: list[Note]) -> None:
     (first,) = seen
-    assert (first.benchmark, first.cases, first.process) == ("grounding", "phantom:12", os.getpid())
+    assert (first.benchmark, first.cases, first.process) == ("grounding", "phantom:24", os.getpid())
     assert [one.name for one in first.readers] == ["control:looks"]
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".run")] == []
 
@@ -57,7 +57,7 @@ def test_another_process_finds_the_numbers_of_the_run_in_its_store(
 ) -> None:
     (first,) = seen
     found = Onlooker(first).measured()
-    assert found.cases == 12
+    assert found.cases == 24
     table = next(iter(ov.load(tmp_path / "run").exhibits.values()))
     assert [str(cell) for cell in table.rows[0]] == list(found.rows[0])
     assert found.columns == table.columns
