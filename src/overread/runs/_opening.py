@@ -94,7 +94,7 @@ def open_cases(
     from overread.benchmarks.registry import class_of
 
     if not isinstance(benchmark, str):
-        raise BadInput(f'benchmark is {_kind(benchmark)}; give its name, as "grounding".')
+        raise BadInput(f"benchmark is {_kind(benchmark)}; give its name.")
     if not isinstance(cases, str | Path):
         raise BadInput(f'cases is {_kind(cases)}; give a path, or "phantom:480".')
     return class_of(benchmark).open(case_file(benchmark, cases), edition, settings)
