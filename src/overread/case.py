@@ -571,23 +571,94 @@ class Headline(msgspec.Struct, frozen=True, kw_only=True):
     measure: Measure
 
 
+class FrameMark(msgspec.Struct, frozen=True, gc=False):
+    """A frame of a clip that is true or was named, from 0 within the clip, and how often."""
+
+    phase: str
+    frame: int
+    times: int = 1
+
+
 class Slide(msgspec.Struct, frozen=True, kw_only=True):
-    """A picture or clip on a card, with boxes drawn over it in the pixels a reader was shown."""
+    """A picture or clip on a card, with boxes drawn over it in the pixels a reader was shown.
+
+    `shown` is the card's condition it belongs to; several slides of one were shown together.
+    `marks` are the true frames of a clip.
+    """
 
     label: str
     picture: Picture | Clip
     boxes: tuple[tuple[str, Box], ...] = ()
+    shown: str = ""
+    marks: tuple[FrameMark, ...] = ()
+
+
+class CardScore(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a judge gave an open answer: each part with its most, and the sum, where there is one.
+
+    No parts say that the verdict could not be read.
+    """
+
+    judge: str
+    parts: tuple[tuple[str, float, float], ...] = ()
+    total: float | None = None
+    most: float = 100
+
+
+class CardAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One answer of a reader, to what one condition of a card shows.
+
+    `asked` says how it was asked, where that was done in several ways. `text` is the answer, or
+    what became of the trial; `option` the key of the option it names; `sure` from 0 to 1; `note`
+    what judges said of it; `reply` its own words, where they are more than the answer.
+    `changed`: another than the answer to the first condition, asked the same way. It and `right`
+    are None where neither can be said.
+    """
+
+    shown: str
+    text: str
+    asked: str = ""
+    option: str = ""
+    sure: float | None = None
+    right: bool | None = None
+    changed: bool | None = None
+    note: str = ""
+    reply: str = ""
+    scores: tuple[CardScore, ...] = ()
+
+
+class CardStep(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A step of reasoning; `mark` is a judge's word on it, `right` what that comes to."""
+
+    kind: str
+    text: str = ""
+    mark: str = ""
+    right: bool | None = None
+
+
+class CardOption(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One of the options a question offers."""
+
+    key: str
+    text: str
+    right: bool = False
 
 
 class Said(msgspec.Struct, frozen=True, kw_only=True):
-    """What one reader said about a case: short lines, and its own words where they are worth it.
+    """What one reader said about a case: its answers by condition, and what belongs to none.
 
+    `lines` are short and labelled; `text` is a reply that no answer holds. `marks` are the frames
+    it named; `steps` its own steps, and `gold` what was found of the card's steps, in their order.
     `right` and `flipped` are None where neither can be said.
     """
 
     reader: str
+    answers: tuple[CardAnswer, ...] = ()
     lines: tuple[tuple[str, str], ...] = ()
     text: str = ""
+    marks: tuple[FrameMark, ...] = ()
+    steps: tuple[CardStep, ...] = ()
+    gold: tuple[CardStep, ...] = ()
     right: bool | None = None
     flipped: bool | None = None
 
@@ -595,13 +666,18 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
 class Card(msgspec.Struct, frozen=True, kw_only=True):
     """One case as a person looks at it: what was shown, asked and true, and what readers said.
 
-    `facts` are what cards are filtered by; `texts` are labelled texts such as question and options.
+    `facts` are what cards are filtered by; `texts` are labelled texts such as the question.
+    `conditions` are what was shown, by name and in words, in the order in which they stand side by
+    side: slides and answers name theirs. `steps` are the gold steps.
     """
 
     case: str
     title: str
     facts: dict[str, str] = {}
     texts: tuple[tuple[str, str], ...] = ()
+    options: tuple[CardOption, ...] = ()
+    steps: tuple[CardStep, ...] = ()
+    conditions: tuple[tuple[str, str], ...] = ()
     slides: tuple[Slide, ...] = ()
     said: tuple[Said, ...] = ()
 

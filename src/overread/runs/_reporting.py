@@ -141,7 +141,7 @@ class Pictures(Mapping[tuple[str, int], Shown]):
     """The pictures of cards by case and number of the slide, rendered when they are asked for.
 
     A class, for a page takes only as many as it has room for. One that cannot be rendered is not
-    there. They have the size a reader was shown; several frames stand on one sheet.
+    there. They have the size a reader was shown; frames of a clip stand side by side on one sheet.
     """
 
     def __init__(self, cards: Sequence[Card]) -> None:
@@ -183,13 +183,10 @@ class Pictures(Mapping[tuple[str, int], Shown]):
 
 
 def rendered(picture: Picture | Clip, films: Films) -> Shown:
-    """A slide's picture in the size a reader was shown; several frames stand on one sheet."""
-    from overread.imaging import render, render_clip
+    """A slide's picture in the size a reader was shown; frames stand side by side on one sheet."""
+    from overread.imaging import render, render_frames
 
-    if isinstance(picture, Picture):
-        return render(picture)
-    form = "images" if len(picture.frames) == 1 else "sheet"
-    return render_clip(msgspec.structs.replace(picture, form=form), films).frames[0]
+    return render(picture) if isinstance(picture, Picture) else render_frames(picture, films)
 
 
 # ---------------------------------------------------------------- the page, and files for a paper
