@@ -98,7 +98,7 @@ class _Desk:
         self._owners: dict[str, str] = {}
         for display in study.displays.values():
             for picture in display.pictures:
-                self._owners.update(dict.fromkeys(picture.files, display.id))
+                self._owners[picture.file] = display.id
         self._assets = {
             "/read.js": (_asset("read.js"), "text/javascript"),
             "/read.css": (_asset("read.css"), "text/css"),
@@ -225,7 +225,8 @@ class _Desk:
             ],
             "pictures": [
                 {
-                    "files": [f"/picture/{name}" for name in picture.files],
+                    "src": f"/picture/{picture.file}",
+                    "frames": picture.frames,
                     "width": picture.width,
                     "height": picture.height,
                     "boxes": [["", *box] for box in picture.boxes],

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from io import BytesIO
+from math import ceil, sqrt
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -41,11 +42,12 @@ TRAINING = 0
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
-    """A picture of a display, or the frames of a clip: names of files, size, boxes over them."""
+    """A picture of a display, or a sheet of a clip's frames: its file, size, boxes over it."""
 
-    files: tuple[str, ...]
+    file: str
     width: int
     height: int
+    frames: int = 1
     boxes: tuple[tuple[int, int, int, int], ...] = ()
 
 
@@ -136,8 +138,8 @@ def _shares(n: int, sizes: Mapping[tuple[str, ...], int]) -> dict[tuple[str, ...
 
     So that findings are even before their labels and views are.
     """
-    if not any(sizes):
-        return dict(even_shares(n, sizes))
+    if not any(sizes):  # nothing is left to tell them apart by
+        return {(): min(n, sizes.get((), 0))}
     groups: dict[str, dict[tuple[str, ...], int]] = defaultdict(dict)
     for key, size in sizes.items():
         groups[key[0]][key[1:]] = size
@@ -219,7 +221,7 @@ def make_study(
     design: Design,
     screens: Sequence[Iterable[ForPeople]],
     policy: Policy,
-    render: Callable[[oc.Picture | oc.Clip], Sequence[oc.Shown]],
+    render: Callable[[oc.Picture | oc.Clip], tuple[oc.Shown, int]],
     request_of: Callable[[ForPeople], str],
 ) -> Made:
     """Write a study folder: `screens` are those of each task, in the order of the design.
@@ -243,7 +245,7 @@ def make_study(
         displays: list[Display] = []
         keys: list[Key] = []
         turns: list[Turn] = []
-        kept: dict[oc.Picture | oc.Clip, tuple[tuple[str, ...], int, int]] = {}
+        kept: dict[oc.Picture | oc.Clip, Seen] = {}
         for number, (task, some) in enumerate(zip(design.task, screens, strict=True), 1):
             dealt = sampled(some, task, number, design.seed)
             cases = list(dict.fromkeys(one.case for one in dealt.screens))
@@ -340,8 +342,8 @@ def _key(
 def _seen(
     slide: oc.Slide,
     folder: Path,
-    kept: dict[oc.Picture | oc.Clip, tuple[tuple[str, ...], int, int]],
-    render: Callable[[oc.Picture | oc.Clip], Sequence[oc.Shown]],
+    kept: dict[oc.Picture | oc.Clip, Seen],
+    render: Callable[[oc.Picture | oc.Clip], tuple[oc.Shown, int]],
 ) -> Seen:
     """A slide's files, under names that no other display has.
 
@@ -352,20 +354,24 @@ def _seen(
 
     place = folder / "pictures"
     if slide.picture in kept:
-        first, width, height = kept[slide.picture]
-        names = [f"{secrets.token_hex(8)}{Path(name).suffix}" for name in first]
-        for name, other in zip(names, first, strict=True):
-            os.link(place / other, place / name)
+        first = kept[slide.picture]
+        seen = msgspec.structs.replace(first, file=f"{secrets.token_hex(8)}{first.file[16:]}")
+        os.link(place / first.file, place / seen.file)
     else:
-        names, width, height = [], 0, 0
-        for shown in render(slide.picture):
-            suffix = {"image/png": "png", "image/jpeg": "jpg"}[shown.media_type]
-            names.append(f"{secrets.token_hex(8)}.{suffix}")
-            (place / names[-1]).write_bytes(shown.data)
-            width, height = Image.open(BytesIO(shown.data)).size
-        kept[slide.picture] = tuple(names), width, height
+        shown, frames = render(slide.picture)
+        suffix = {"image/png": "png", "image/jpeg": "jpg"}[shown.media_type]
+        width, height = Image.open(BytesIO(shown.data)).size
+        across = ceil(sqrt(frames))
+        seen = Seen(
+            file=f"{secrets.token_hex(8)}.{suffix}",
+            width=width // across,
+            height=height // -(-frames // across),
+            frames=frames,
+        )
+        (place / seen.file).write_bytes(shown.data)
+        kept[slide.picture] = seen
     boxes = tuple((box.x, box.y, box.w, box.h) for _, box in slide.boxes)
-    return Seen(files=tuple(names), width=width, height=height, boxes=boxes)
+    return msgspec.structs.replace(seen, boxes=boxes)
 
 
 def _write_lines(path: Path, rows: Iterable[msgspec.Struct]) -> None:

@@ -53,7 +53,7 @@ const ahead = new Map();
 function display(id) {
   if (!ahead.has(id)) {
     const found = steadily(`/display/${id}`).then(given => {
-      for (const one of given.pictures) one.files.forEach(file => viewer.ahead(file));
+      for (const one of given.pictures) viewer.ahead(one.src);
       return given;
     });
     found.catch(() => ahead.delete(id));
@@ -104,7 +104,7 @@ async function show(index) {
   stage?.close();
   stage = viewer.stage(pictures, now.pictures.map((one, number) => ({
     label: now.pictures.length > 1 ? `picture ${number + 1}` : "picture",
-    src: one.files[0], width: one.width, height: one.height, boxes: one.boxes, frames: one.frames,
+    src: one.src, width: one.width, height: one.height, boxes: one.boxes, frames: one.frames,
   })));
   fill();
   const whole = state.order.length;
