@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
-from typer import Argument, Option
 
 from overread.benchmarks.registry import benchmark_names
 from overread.case import BadInput, Table, printable
+from overread.cli.command_line import Argument, Option
 from overread.cli.show import print_table
 
 if TYPE_CHECKING:

@@ -6,11 +6,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Argument, Option
-
 from overread import runs
 from overread.case import BadInput, Table
 from overread.cli import options
+from overread.cli.command_line import Argument, Option
 from overread.cli.show import print_table, watch
 
 if TYPE_CHECKING:
@@ -137,7 +136,7 @@ def import_batch(
     batch: Annotated[
         Path, Argument(metavar="RUN", help="The folder that overread plan --batch wrote.")
     ],
-    results: Annotated[list[Path], Argument(metavar="FILE...", help="What the service returned.")],
+    results: Annotated[list[Path], Argument(metavar="FILE", help="What the service returned.")],
     store: options.StoreFile = None,
     json: options.Json = False,
 ) -> int:
