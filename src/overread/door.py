@@ -87,7 +87,8 @@ class Address(msgspec.Struct, frozen=True, kw_only=True):
         name = _bracketed(self.host)
         if self.ip.is_unspecified:
             name = "127.0.0.1" if self.ip.version == 4 else "[::1]"
-        return f"{'https' if self.tls else 'http'}://{self.names[0] if self.names else name}:{self.port}"
+        scheme = "https" if self.tls else "http"
+        return f"{scheme}://{self.names[0] if self.names else name}:{self.port}"
 
     def is_named(self, host: str) -> bool:
         """Whether a Host header names this server.

@@ -817,9 +817,7 @@ class Benchmark:
         """What is shown of a case, by the names that slides and answers use, in words."""
         return {}
 
-    def card_answers(
-        self, case: Any, rows: Sequence[Mapping[str, Any]]
-    ) -> Iterable[oc.CardAnswer]:
+    def card_answers(self, case: Any, rows: Sequence[Mapping[str, Any]]) -> Iterable[oc.CardAnswer]:
         """What one reader answered to a case, by its rows of answers."""
         return ()
 

@@ -14,7 +14,7 @@ import overread.case as oc
 from overread.case import BadInput
 
 CANNOT_TELL = "cannot tell"
-"""An answer of its own to every question but a text: neither missing nor wrong."""
+"""An answer of its own to every yes-or-no and choice: neither missing nor wrong."""
 _LONGEST_TEXT = 10_000
 
 AskKind = Literal["yesno", "choice", "scale", "number", "text"]
@@ -39,7 +39,9 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
         """Every answer there is; empty of texts and numbers."""
         if self.kind == "yesno":
             return ("yes", "no", CANNOT_TELL)
-        return (*self.options, CANNOT_TELL) if self.kind in ("choice", "scale") else ()
+        if self.kind == "choice":
+            return (*self.options, CANNOT_TELL)
+        return self.options if self.kind == "scale" else ()
 
     def checked(self, value: Any) -> str:
         """An answer as it is kept; `BadInput` where it is none. Empty is no answer."""
@@ -48,8 +50,6 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
         said = value.strip()
         if not said or self.kind == "text":
             return said
-        if said.lower() == CANNOT_TELL:
-            return CANNOT_TELL
         if self.kind == "number":
             if not (said.isascii() and said.isdecimal() and 1 <= int(said) <= self.most):
                 raise BadInput(f'{self.name}: "{said[:40]}"; expected 1 to {self.most}.')

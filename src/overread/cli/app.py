@@ -49,6 +49,16 @@ COMMANDS: Final = Commands(
         "sight": "checks:sight",
         "doctor": "checks:doctor",
         "published": "finished:published",
+        "study": Commands(
+            "overread study",
+            "The reader study: people read what models read.",
+            {
+                "new": "study:new",
+                "serve": "study:serve",
+                "export": "study:export",
+                "import": "study:import_sheet",
+            },
+        ),
         "store": Commands(
             "overread store",
             "The reply store: what is kept, and having it forgotten.",

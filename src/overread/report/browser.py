@@ -216,7 +216,9 @@ def embedded(picture: Shown, frames: int = 1) -> tuple[str, int, int] | None:
     down = -(-frames // across)
     width, height = drawn.width // across, drawn.height // down
     most = _MOST_PIXELS if frames == 1 else _MOST_SHEET_PIXELS
-    scale = min(1.0, (most / (drawn.width * drawn.height)) ** 0.5, _LONGEST_SIDE / max(width, height))
+    scale = min(
+        1.0, (most / (drawn.width * drawn.height)) ** 0.5, _LONGEST_SIDE / max(width, height)
+    )
     if scale < 1:
         size = (max(1, round(width * scale)), max(1, round(height * scale)))
         drawn = _shrunk(drawn, across, down, (width, height), size)

@@ -78,9 +78,7 @@ def allowed_card(card: Card, policy: Policy) -> Card:
         )
         for one in card.said
     )
-    return msgspec.structs.replace(
-        card, title=card.case, texts=(), options=(), steps=(), said=said
-    )
+    return msgspec.structs.replace(card, title=card.case, texts=(), options=(), steps=(), said=said)
 
 
 def _allowed_answer(answer: CardAnswer) -> CardAnswer:

@@ -11,7 +11,8 @@ __all__ = [
     "import_results", "judge", "judge_sample", "load", "measure", "open_cases",
     "open_in_browser", "person_agreement", "phantom_cases", "plan", "plan_batch", "plan_study",
     "power", "published_figures", "published_list", "rank_sample", "reach", "report", "run",
-    "run_async", "run_study", "selfcheck", "serve", "sight", "sight_of_clips", "transfer",
+    "run_async", "run_study", "selfcheck", "serve", "sight", "sight_of_clips", "study_export",
+    "study_import", "study_new", "study_serve", "transfer",
     "transfer_figure",
 ]  # fmt: skip
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from overread.runs._power import Power, power
     from overread.runs._published import published_figures, published_list
     from overread.runs._reach import reach
+    from overread.runs._reader_study import study_export, study_import, study_new, study_serve
     from overread.runs._reporting import gate, report
     from overread.runs._running import Unfinished, run
     from overread.runs._serving import open_in_browser, serve
@@ -53,6 +55,7 @@ _HOMES = {
     "_power": "Power power",
     "_published": "published_figures published_list",
     "_reach": "reach",
+    "_reader_study": "study_export study_import study_new study_serve",
     "_reporting": "gate report",
     "_running": "Unfinished run",
     "_serving": "open_in_browser serve",

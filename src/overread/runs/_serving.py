@@ -176,7 +176,9 @@ class _Cards:
         """A slide's picture in the size of its file; None where it cannot be had so."""
         from overread.imaging import render_film
 
-        return self._drawn(case, number, lambda one: render_film(one) if isinstance(one, Picture) else None)
+        return self._drawn(
+            case, number, lambda one: render_film(one) if isinstance(one, Picture) else None
+        )
 
     def _drawn(
         self, case: str, number: int, draw: Callable[[Picture | Clip], Shown | None]

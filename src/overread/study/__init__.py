@@ -1,7 +1,7 @@
 """The reader study: people as readers.
 
-A study file says what is asked of whom. `packets` makes what readers see and, apart from it, the key
-that says what each display shows; `app` is the page they read on; `journal` keeps every answer;
+A study file says what is asked of whom. `packets` makes what readers see and, apart from it, the
+key that says what each display shows; `app` is the page they read on; `journal` keeps every answer;
 `sheets` is for those who read without a network; `analysis` puts people beside models.
 """
 

@@ -1,8 +1,8 @@
 """The page that people read on: one display at a time, every answer committed before the next.
 
-Each reader has a link of his own; it opens what he is to read now, and nothing else. Nothing that is
-sent says which case, condition or model a display shows: the key is not opened here. Importing this
-takes aiohttp: do so where it serves.
+Each reader has a link of his own; it opens what he is to read now, and nothing else. Nothing that
+is sent says which case, condition or model a display shows: the key is not opened here. Importing
+this takes aiohttp: do so where it serves.
 """
 
 from __future__ import annotations
@@ -162,9 +162,7 @@ class _Desk:
 
     # ------------------------------------------------------------ what they may see
 
-    async def _routed(
-        self, request: web.BaseRequest, reader: str, path: str
-    ) -> web.StreamResponse:
+    async def _routed(self, request: web.BaseRequest, reader: str, path: str) -> web.StreamResponse:
         if path in ("/", "/read"):
             return made(_page(self._study).encode(), "text/html", "utf-8", _RULES)
         standing = self._journal.standing(self._study, reader)
@@ -220,9 +218,7 @@ class _Desk:
             "id": display.id,
             "task": display.task,
             "texts": display.texts,
-            "asks": [
-                {**msgspec.to_builtins(ask), "answers": ask.answers} for ask in display.asks
-            ],
+            "asks": [{**msgspec.to_builtins(ask), "answers": ask.answers} for ask in display.asks],
             "pictures": [
                 {
                     "src": f"/picture/{picture.file}",

@@ -30,7 +30,9 @@ class Question(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     def ask(self, where: str) -> Ask:
         if not _NAME.fullmatch(self.name):
-            raise BadInput(f'{where}: question name "{self.name}"; letters, digits, . _ and - only.')
+            raise BadInput(
+                f'{where}: question name "{self.name}"; letters, digits, . _ and - only.'
+            )
         if self.kind in ("choice", "scale") and len(self.options) < 2:
             raise BadInput(f"{where}: question {self.name} needs two options or more.")
         if self.kind == "number" and self.most < 1:
@@ -104,7 +106,7 @@ def read_design(path: Path) -> Design:
     if len(set(design.readers)) < len(design.readers):
         raise BadInput(f"{path}: readers; a name is there twice. Name each once.")
     if not design.task:
-        raise BadInput(f"{path}: there is no [[task]]. Add one, as kind = \"presence\".")
+        raise BadInput(f'{path}: there is no [[task]]. Add one, as kind = "presence".')
     if not (0 <= design.washout_days <= 3650):
         raise BadInput(f"{path}: washout_days is {design.washout_days}; from 0 to 3650.")
     if design.edition not in ("corrected", "authors"):
@@ -120,11 +122,15 @@ def _check_task(where: str, task: Task, design: Design) -> None:
     if min(task.cases, task.anchor, task.training) < 0:
         raise BadInput(f"{where}: cases, anchor and training are 0 or more.")
     if not 1 <= task.each <= len(design.readers):
-        raise BadInput(f"{where}: each is {task.each}; from 1 to the {len(design.readers)} readers.")
+        raise BadInput(
+            f"{where}: each is {task.each}; from 1 to the {len(design.readers)} readers."
+        )
     if task.kind == "form":
         if not task.table or not task.questions:
             raise BadInput(f'{where}: kind "form" needs a table and questions.')
     elif not design.benchmark or not design.cases:
-        raise BadInput(f"{where}: kind {task.kind} needs benchmark and cases at the top of the file.")
+        raise BadInput(
+            f"{where}: kind {task.kind} needs benchmark and cases at the top of the file."
+        )
     if task.models and not task.run:
         raise BadInput(f"{where}: models are those of a run. Name the run's folder: run = …")

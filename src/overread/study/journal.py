@@ -91,16 +91,13 @@ class Journal:
 
     def answers(self, reader: str | None = None, *, every: bool = False) -> Iterator[Given]:
         """The last answer to every question, or with `every` all that were ever given."""
-        where = "" if reader is None else "WHERE reader = ?"
         rows = self._file.execute(
             "SELECT reader, display, question, value, revision, at, seconds, visible FROM answers "
-            f"{where} ORDER BY row",  # noqa: S608
-            () if reader is None else (reader,),
+            "WHERE ? IS NULL OR reader = ? ORDER BY row",
+            (reader, reader),
         )
         given = (
-            Given(
-                reader=r, display=d, question=q, value=v, revision=n, at=at, seconds=s, visible=w
-            )
+            Given(reader=r, display=d, question=q, value=v, revision=n, at=at, seconds=s, visible=w)
             for r, d, q, v, n, at, s, w in rows
         )
         if every:

@@ -34,7 +34,7 @@ from overread.scratch import scratch_folder
 from overread.study.design import USUAL_WASHOUT, Design, Task
 
 if TYPE_CHECKING:
-    from overread.benchmarks.base import Benchmark
+    pass
 
 _MOST_DISPLAYS = 1_000_000
 TRAINING = 0
@@ -113,7 +113,9 @@ def sampled(screens: Iterable[ForPeople], task: Task, number: int, seed: int) ->
             by_case[one.case].append(one)
     if not by_case:
         named = f" under {', '.join(task.conditions)}" if task.conditions else ""
-        raise BadInput(f"task {number}: no case can be shown{named}. Change the task, or the cases.")
+        raise BadInput(
+            f"task {number}: no case can be shown{named}. Change the task, or the cases."
+        )
     strata: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for case, some in by_case.items():
         strata[some[0].stratum].append(case)
@@ -155,21 +157,22 @@ def _shares(n: int, sizes: Mapping[tuple[str, ...], int]) -> dict[tuple[str, ...
 
 
 def dealt_out(
-    displays: Sequence[Key], readers: Sequence[str], task: Task, cap: int, seed: int
+    displays: Sequence[Key], readers: Sequence[str], task: Task, cap: int, seed: int, after: int = 0
 ) -> Iterator[Turn]:
     """Who sees which display of a task in which session; `place` is set when sessions are shuffled.
 
+    Sessions are those `after` the last of the task before: what one task shows of a case must not
+    be remembered in another.
+
     A case is in a session once. Where a reader has a cap, the first `anchor` cases go to everybody
-    and each of the others to `each` readers in turn, while they have room. A case that is shown once
-    more comes in a session after all of its conditions.
+    and each of the others to `each` readers in turn, while they have room. A case that is shown
+    once more comes in a session after all of its conditions.
     """
     by_case: dict[str, list[Key]] = defaultdict(list)
     for key in displays:
         by_case[key.case].append(key)
-    room = {reader: cap or _MOST_DISPLAYS for reader in readers}
-    who = {
-        reader: Random(lot("session", seed, f"{task.kind}|{reader}")) for reader in readers
-    }
+    room = dict.fromkeys(readers, cap or _MOST_DISPLAYS)
+    who = {reader: Random(lot("session", seed, f"{task.kind}|{reader}")) for reader in readers}
     most = max(len({key.display for key in some if not key.iteration}) for some in by_case.values())
     turn = 0
     for at, some in enumerate(by_case.values()):
@@ -183,12 +186,14 @@ def dealt_out(
                 continue
             room[reader] -= len(some)
             first = [key for key in some if not key.iteration]
-            sessions = who[reader].sample(range(1, most + 1), len(first))
+            sessions = who[reader].sample(range(after + 1, after + most + 1), len(first))
             for key, session in zip(first, sessions, strict=True):
                 yield Turn(reader=reader, session=session, place=0, display=key.display)
             for key in some:
                 if key.iteration:
-                    yield Turn(reader=reader, session=most + 1, place=0, display=key.display)
+                    yield Turn(
+                        reader=reader, session=after + most + 1, place=0, display=key.display
+                    )
 
 
 def ordered(turns: Iterable[Turn], seed: int) -> list[Turn]:
@@ -265,7 +270,8 @@ def make_study(
                     own.append(_key(name, number, one, task.kind, iteration, training, request_of))
             keys += own
             real = [key for key in own if not key.training]
-            turns += dealt_out(real, design.readers, task, design.cap, design.seed)
+            after = max((turn.session for turn in turns), default=0)
+            turns += dealt_out(real, design.readers, task, design.cap, design.seed, after)
             turns += [
                 Turn(reader=reader, session=TRAINING, place=0, display=key.display)
                 for reader in design.readers
@@ -421,7 +427,9 @@ def open_study(folder: Path) -> Opened:
         displays = list(_read_lines(folder / "displays.jsonl", Display))
         schedule = list(_read_lines(folder / "schedule.jsonl", Turn))
     except msgspec.ValidationError as error:
-        raise BadInput(f"{folder} is damaged ({error}). Make it anew: overread study new.") from None
+        raise BadInput(
+            f"{folder} is damaged ({error}). Make it anew: overread study new."
+        ) from None
     return Opened(folder, design, policy, {one.id: one for one in displays}, schedule)
 
 

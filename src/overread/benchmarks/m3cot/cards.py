@@ -273,9 +273,7 @@ def _steps_judged(
         mark = _by_judges(hits, "there", "missing") if hits else "not judged"
         one_voice = hits and len(set(hits)) == 1
         gold.append(
-            CardStep(
-                kind=STEP_LABELS[step.type], mark=mark, right=hits[0] if one_voice else None
-            )
+            CardStep(kind=STEP_LABELS[step.type], mark=mark, right=hits[0] if one_voice else None)
         )
     if not given:
         return tuple(gold), (), ()

@@ -145,7 +145,9 @@ def _score(judge: str, raw: Mapping[str, float] | None) -> CardScore:
     """S is the sum of what was given, in tenths, for the weights are the scales; without a score of
     what was seen (no caption) there is none.
     """
-    parts = [(one, float(raw[one]), float(GRIDS[one][-1])) for one in COMPONENTS if raw and one in raw]
+    parts = [
+        (one, float(raw[one]), float(GRIDS[one][-1])) for one in COMPONENTS if raw and one in raw
+    ]
     whole = len(parts) == len(COMPONENTS)
     return CardScore(
         judge=cut(judge, _OPTION),

@@ -137,7 +137,7 @@ function fill() {
       const input = make("input", {type: "radio", name: ask.name, value: word});
       input.checked = now.values[ask.name] === word;
       const key = KEYS[word] ?? String(number + 1);
-      group.append(make("label", null, input, word, make("kbd", null, key)));
+      group.append(make("label", null, input, word, key === word ? null : make("kbd", null, key)));
     });
     field.append(group);
     return field;

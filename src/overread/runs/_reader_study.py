@@ -1,0 +1,226 @@
+"""A reader study from its file to its numbers: made, served, exported, taken in, analysed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+import overread.case as oc
+from overread.benchmarks.base import Benchmark, Tables
+from overread.benchmarks.people import ForPeople
+from overread.case import BadInput, Policy
+from overread.study import design as designs
+from overread.study import packets
+from overread.study.journal import Journal
+
+if TYPE_CHECKING:
+    from overread.study.app import Links
+
+Tell = Callable[[str], None]
+_LOOPBACK = "127.0.0.1"
+
+
+def study_new(path: Path, out: Path | None = None) -> packets.Made:
+    """Make the study that a file describes, in a folder of its name unless another is given."""
+    design = designs.read_design(path)
+    beside = path.absolute().parent
+    opened: dict[bool, Benchmark] = {}
+
+    def bench(*, as_shown: bool) -> Benchmark:
+        """The benchmark as models are asked, or as people are shown."""
+        if as_shown not in opened:
+            from overread.benchmarks.registry import class_of
+            from overread.runs._opening import open_cases
+
+            words = dict(design.settings)
+            if as_shown:
+                words |= class_of(design.benchmark).people_settings
+                words |= {name: str(value) for name, value in design.show.items()}
+            cases = design.cases
+            if not cases.startswith("phantom:"):
+                cases = str(beside / cases)
+            opened[as_shown] = open_cases(design.benchmark, cases, design.edition, words)
+        return opened[as_shown]
+
+    screens: list[Iterable[ForPeople]] = []
+    policies: list[Policy] = []
+    for number, task in enumerate(design.task, 1):
+        if task.kind == "form":
+            screens.append(_forms(beside, task, number))
+            policies.append("credentialed")
+            continue
+        shown = bench(as_shown=True)
+        if task.kind not in shown.people_kinds:
+            known = ", ".join([*shown.people_kinds, "form"])
+            raise BadInput(f'{path}: task {number}: kind "{task.kind}"; known are {known}.')
+        tables = _tables_of_run(beside / task.run) if task.run else None
+        screens.append(shown.for_people(task.kind, tables, task.models))
+        policies.append(shown.policy)
+    policy: Policy = "credentialed" if "credentialed" in policies else policies[0]
+    # What models are asked in the same places, at their own size of picture.
+    asked: dict[tuple[str, str], oc.Trial | None] = {}
+    for kind in {task.kind for task in design.task} - {"form"}:
+        for one in bench(as_shown=False).for_people(kind):
+            if one.trial is not None:
+                asked[one.case, one.condition] = one.trial
+    return packets.make_study(
+        out or Path(design.name),
+        design,
+        screens,
+        policy,
+        _rendered,
+        lambda one: _request_digest(asked.get((one.case, one.condition))),
+    )
+
+
+def _request_digest(trial: oc.Trial | None) -> str:
+    """What the request of a trial is called, as a model of no special traits gets it."""
+    if trial is None:
+        return ""
+    from overread.engine import request_digest
+    from overread.imaging import digest
+
+    return request_digest(trial.request.for_reader(oc.Traits()), digest).hex()
+
+
+def _rendered(picture: oc.Picture | oc.Clip) -> tuple[oc.Shown, int]:
+    from overread.imaging import Films
+    from overread.runs._reporting import rendered
+
+    frames = len(picture.frames) if isinstance(picture, oc.Clip) else 1
+    return rendered(picture, Films()), frames
+
+
+def _tables_of_run(folder: Path) -> Tables:
+    from overread.runs._kept import kept_runs
+
+    (kept,) = kept_runs([folder])
+    return kept.tables
+
+
+def _forms(beside: Path, task: designs.Task, number: int) -> Iterator[ForPeople]:
+    """Screens of one's own: a row a screen, with the image's name and whatever questions name."""
+    from overread.benchmarks.files.sheets import rows_of
+
+    table = beside / task.table
+    root = str(table.absolute().parent)
+    for line, row in rows_of(table, ("case", "image")):
+        asks = tuple(
+            msgspec.structs.replace(
+                one.ask(f"task {number}"), text=_filled_in(one.text, row, table, line)
+            )
+            for one in task.questions
+        )
+        names = [name.strip() for name in row["image"].split(";") if name.strip()]
+        slides = tuple(
+            oc.Slide(label="", picture=oc.Picture(oc.Source(root, name))) for name in names
+        )
+        hidden = ("case", "image", "patient", "stratum")
+        yield ForPeople(
+            case=row["case"],
+            patient=row.get("patient") or row["case"],
+            condition=row.get("condition", ""),
+            slides=slides,
+            asks=asks,
+            stratum=(row.get("stratum", ""),),
+            facts={name: cell for name, cell in row.items() if name not in hidden},
+        )
+
+
+def _filled_in(text: str, row: Mapping[str, str], table: Path, line: int) -> str:
+    """`{column}` in a question by the row's cell; braces that name no column are refused."""
+    import re
+
+    def cell(found: re.Match[str]) -> str:
+        if found[1] not in row:
+            raise BadInput(f'{table} row {line}: a question names "{found[1]}", no column of it.')
+        return row[found[1]]
+
+    return re.sub(r"\{(\w+)\}", cell, text)
+
+
+# ---------------------------------------------------------------- serving
+
+
+def study_serve(
+    folder: Path,
+    *,
+    host: str | None = None,
+    port: int = 0,
+    names: Sequence[str] = (),
+    cert: Path | None = None,
+    key: Path | None = None,
+    listens: Callable[[Links], None],
+    trouble: Tell = lambda line: None,
+) -> None:
+    """Serve a study to its readers until interrupted or terminated."""
+    from overread.door import bound
+    from overread.study.app import certificate_of
+
+    study = packets.open_study(folder)
+    certificate = certificate_of(cert, key)
+    if host not in (None, _LOOPBACK, "localhost", "::1") and certificate is None:
+        raise BadInput(
+            f"--host {host}: readings and pictures would cross the network in the clear. Give "
+            "--tls-cert and --tls-key, or leave --host out and forward the port by ssh."
+        )
+    at = bound(host or _LOOPBACK, port, tuple(names), tls=certificate is not None)
+    with at.listening:
+        try:
+            asyncio.run(_until_stopped(study, at, certificate, listens, trouble))
+        except KeyboardInterrupt:
+            return
+
+
+async def _until_stopped(
+    study: packets.Opened,
+    at: Any,
+    certificate: Any,
+    listens: Callable[[Links], None],
+    trouble: Tell,
+) -> None:
+    from overread.runs._asking import on_interrupt
+    from overread.study.app import serving_study
+
+    stopped = asyncio.Event()
+    with on_interrupt(stopped.set):
+        async with serving_study(study, at, certificate=certificate, trouble=trouble) as links:
+            listens(links)
+            await stopped.wait()
+
+
+# ---------------------------------------------------------------- sheets
+
+
+def study_export(folder: Path, out: Path, *, imrmc: bool = False, why: str = "export") -> int:
+    """Sheets for readers who work elsewhere, or with `imrmc` the answers in list mode; how many."""
+    from overread.study import sheets
+
+    study = packets.open_study(folder)
+    journal = Journal(folder, read_only=True)
+    try:
+        if imrmc:
+            return sheets.write_imrmc(out, study, journal, packets.open_key(folder, why))
+        return sheets.write_sheets(out, study, journal)
+    finally:
+        journal.close()
+
+
+def study_import(folder: Path, reader: str, path: Path) -> tuple[int, int]:
+    """Take a filled sheet of one reader: how many answers are new, how many stood already."""
+    from overread.study import sheets
+
+    study = packets.open_study(folder)
+    if reader not in study.design.readers:
+        known = ", ".join(study.design.readers)
+        raise BadInput(f'"{reader}" is no reader of this study; its readers are {known}.')
+    given = list(sheets.read_sheet(path, study, reader))
+    journal = Journal(folder)
+    try:
+        return journal.take(given)
+    finally:
+        journal.close()
