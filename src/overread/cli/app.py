@@ -57,6 +57,7 @@ COMMANDS: Final = Commands(
                 "serve": "study:serve",
                 "export": "study:export",
                 "import": "study:import_sheet",
+                "analyse": "study:analyse",
             },
         ),
         "store": Commands(

@@ -9,6 +9,7 @@ import overread.runs
 from overread.case import printable
 from overread.cli import options
 from overread.cli.command_line import Argument, Option
+from overread.cli.show import print_table
 
 if TYPE_CHECKING:
     from overread.study.app import Links
@@ -101,4 +102,32 @@ def import_sheet(
     """
     new_ones, same = overread.runs.study_import(folder, reader, sheet)
     print(printable(f"{new_ones:,} answers of {reader} taken, {same:,} were there already"))
+    return 0
+
+
+def analyse(
+    folder: Study,
+    run: Annotated[
+        Path | None, Option(help="A run of models over the same cases, to stand beside people.")
+    ] = None,
+    margin: Annotated[
+        float | None, Option(help="Are models not worse than readers by more than this?")
+    ] = None,
+    early: Annotated[
+        bool, Option("--early", help="Open the key although somebody still reads.")
+    ] = False,
+    json: options.Json = False,
+) -> int:
+    """Measure people as readers: their rates, agreement, and models against them.
+
+    Example: overread study analyse chest-readers --run my-run
+    """
+    found = overread.runs.study_analyse(folder, run=run, margin=margin, early=early)
+    if json:
+        return options.print_json(found)
+    for table in overread.runs.study_tables(found):
+        print_table(table)
+    for remark in found.remarks:
+        print(remark)
+    print(found.folder / "analysis.json")
     return 0

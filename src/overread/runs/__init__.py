@@ -12,7 +12,7 @@ __all__ = [
     "open_in_browser", "person_agreement", "phantom_cases", "plan", "plan_batch", "plan_study",
     "power", "published_figures", "published_list", "rank_sample", "reach", "report", "run",
     "run_async", "run_study", "selfcheck", "serve", "sight", "sight_of_clips", "study_export",
-    "study_import", "study_new", "study_serve", "transfer",
+    "study_analyse", "study_import", "study_new", "study_serve", "study_tables", "transfer",
     "transfer_figure",
 ]  # fmt: skip
 
@@ -35,7 +35,14 @@ if TYPE_CHECKING:
     from overread.runs._power import Power, power
     from overread.runs._published import published_figures, published_list
     from overread.runs._reach import reach
-    from overread.runs._reader_study import study_export, study_import, study_new, study_serve
+    from overread.runs._reader_study import (
+        study_analyse,
+        study_export,
+        study_import,
+        study_new,
+        study_serve,
+        study_tables,
+    )
     from overread.runs._reporting import gate, report
     from overread.runs._running import Unfinished, run
     from overread.runs._serving import open_in_browser, serve
@@ -55,7 +62,7 @@ _HOMES = {
     "_power": "Power power",
     "_published": "published_figures published_list",
     "_reach": "reach",
-    "_reader_study": "study_export study_import study_new study_serve",
+    "_reader_study": ("study_analyse study_export study_import study_new study_serve study_tables"),
     "_reporting": "gate report",
     "_running": "Unfinished run",
     "_serving": "open_in_browser serve",

@@ -224,3 +224,198 @@ def study_import(folder: Path, reader: str, path: Path) -> tuple[int, int]:
         return journal.take(given)
     finally:
         journal.close()
+
+
+# ---------------------------------------------------------------- analysing
+
+
+class StudyFound(msgspec.Struct, frozen=True, kw_only=True):
+    """What a study came to: measures of people, and of models against them."""
+
+    folder: Path
+    people: tuple[str, ...]
+    readings: int
+    cannot_tell: dict[str, int]
+    measures: list[oc.Measure]
+    remarks: tuple[str, ...]
+
+
+def study_analyse(
+    folder: Path,
+    *,
+    run: Path | None = None,
+    margin: float | None = None,
+    early: bool = False,
+) -> StudyFound:
+    """Measure people as readers, alone or beside the models of a run over the same cases.
+
+    Opens the key, which is written down; while somebody still reads, only if told to (`early`).
+    Writes `analysis.json` and, for `human:` readers, `readings/READER.jsonl`.
+    """
+    from overread.study import analysis
+
+    study = packets.open_study(folder)
+    journal = Journal(folder, read_only=True)
+    try:
+        open_ones = [name for name, done, total, _ in journal.progress(study) if done < total]
+        if open_ones and not early:
+            raise BadInput(
+                f"{folder}: {', '.join(open_ones)} have not read everything, and the key stays shut "
+                "until then. Analyse it all the same with --early, which is written down."
+            )
+        key = packets.open_key(folder, "analyse, early" if open_ones else "analyse")
+        readings = analysis.readings_of(study, journal.answers(), key)
+    finally:
+        journal.close()
+    people = tuple(name for name in study.design.readers if any(r.reader == name for r in readings))
+    _write_readings(folder, people, readings)
+    measures = [*analysis.form_shares(readings), *analysis.agreements(readings)]
+    remarks: list[str] = []
+    asked = [one for one in readings if one.key.request and not one.key.iteration]
+    if asked:
+        bench, tables = _with_people(study, asked, run)
+        known = frozenset(people)
+        measures += [
+            one
+            for one in bench.measure(tables)
+            if one.reader in known and one.by.get("versus", "") not in known
+        ]
+        if run is not None:
+            measures += analysis.differences(bench.per_case(tables), people, margin)
+    if len(people) < 3:
+        remarks.append(
+            "With fewer than three readers these numbers speak of these readers on cases like "
+            "these. Nothing is said of other readers."
+        )
+    found = StudyFound(
+        folder=folder,
+        people=people,
+        readings=len(readings),
+        cannot_tell=analysis.cannot_tell(readings),
+        measures=measures,
+        remarks=tuple(remarks),
+    )
+    place = folder / "analysis.json"
+    place.write_bytes(msgspec.json.encode(found, enc_hook=str))
+    place.chmod(0o600)
+    return found
+
+
+def _write_readings(folder: Path, people: Sequence[str], readings: Sequence[Any]) -> None:
+    """Answers as replies to what models are asked, under the names of those requests."""
+    place = folder / "readings"
+    place.mkdir(mode=0o700, exist_ok=True)
+    for person in people:
+        lines: dict[str, str] = {}
+        for one in readings:
+            own = one.reader == person and one.key.request and not one.key.iteration
+            if own and one.ask.name == "answer":
+                lines[one.key.request] = one.key.said.get(one.value, one.value)
+        data = b"".join(
+            msgspec.json.encode({"request": request, "text": text}) + b"\n"
+            for request, text in sorted(lines.items())
+        )
+        (place / f"{person}.jsonl").write_bytes(data)
+        (place / f"{person}.jsonl").chmod(0o600)
+
+
+def _with_people(
+    study: packets.Opened, asked: Sequence[Any], run: Path | None
+) -> tuple[Benchmark, Tables]:
+    """A run's tables with a reader more for each person; without a run, tables of people alone."""
+    import polars as pl
+
+    from overread.benchmarks.base import ReaderRecord
+    from overread.runs._kept import kept_runs
+    from overread.runs._opening import open_cases
+
+    design = study.design
+    opened = open_cases(design.benchmark, design.cases, design.edition, design.settings)
+    if run is None:
+        bench, tables = opened, None
+    else:
+        (kept,) = kept_runs([run])
+        bench, tables = kept.bench, kept.tables
+        if kept.record.benchmark != design.benchmark:
+            raise BadInput(
+                f"{run} is a run of {kept.record.benchmark}, and the study of {design.benchmark}."
+            )
+        strange = {one.key.case for one in asked} - set(tables.cases["case"])
+        if strange:
+            raise BadInput(
+                f"{run} has not case {min(strange)} of the study (and {len(strange) - 1} others). "
+                "Give a run over the same cases."
+            )
+    traits = oc.Traits()
+    places: dict[tuple[str, str], oc.Trial] = {}
+    kinds = {one.key.kind for one in asked}
+    for kind in kinds:
+        for screen in opened.for_people(kind):
+            if screen.trial is not None:
+                places[screen.case, screen.condition] = screen.trial
+    rows = [
+        (
+            one.reader,
+            *opened.answer(
+                places[one.key.case, one.key.condition],
+                oc.Reply(text=one.key.said.get(one.value, one.value)),
+                traits,
+            ),
+        )
+        for one in asked
+        if one.ask.name == "answer"
+    ]
+    own = pl.DataFrame(rows, schema={"reader": pl.String, **opened.answer_schema}, orient="row")
+    people = tuple(
+        ReaderRecord(name=name, group="people")
+        for name in dict.fromkeys(one.reader for one in asked)
+    )
+    if tables is None:
+        cases = pl.DataFrame(
+            map(opened.case_row, opened.cases()), schema=dict(opened.case_schema), orient="row"
+        )
+        return opened, Tables(cases=cases, answers=own, readers=people)
+    both = pl.concat([tables.answers, own.select(tables.answers.columns)])
+    return bench, msgspec.structs.replace(tables, answers=both, readers=(*tables.readers, *people))
+
+
+def study_tables(found: StudyFound) -> Iterator[oc.Table]:
+    """What was found, a table for each kind of number; cells are those of every other table."""
+    from overread.benchmarks.exhibits.cells import cell
+
+    known = frozenset(found.people)
+    rates = [one for one in found.measures if one.reader in known and not one.by]
+    if rates:
+        names = list(dict.fromkeys(one.measure for one in rates if one.value is not None))
+        by = {(one.reader, one.measure): one for one in rates}
+        yield oc.Table(
+            name="people",
+            title="People as readers",
+            columns=("reader", *names),
+            rows=tuple(
+                (name, *(cell(by.get((name, measure))) for measure in names))
+                for name in found.people
+            ),
+        )
+    for name, title, wanted in (
+        ("forms", "Forms", lambda one: "answer" in one.by and len(one.by) == 1),
+        ("agreement", "Agreement of readers", lambda one: "task" in one.by),
+        ("differences", "Models minus readers", lambda one: one.reader not in known),
+    ):
+        rows = [one for one in found.measures if wanted(one)]
+        if rows:
+            yield oc.Table(
+                name=name,
+                title=title,
+                columns=("reader", "measure", "of", "value", "q"),
+                rows=tuple(
+                    (
+                        one.reader,
+                        one.measure,
+                        ", ".join(f"{k} {v}" for k, v in one.by.items()),
+                        cell(one),
+                        "" if one.q is None else f"{one.q:.3f}",
+                    )
+                    for one in rows
+                ),
+            )
