@@ -45,6 +45,8 @@ OPTIONS: dict[str, list[str]] = {
     "build --folder": [*_BUILD, "--folder", PLACE],
     "build --images": [*_BUILD, "--folder", "own.csv", "--images", PLACE],
     "compare runs": ["compare", PLACE],
+    "compare --csv": ["compare", "medcmr", "--csv", PLACE],
+    "compare --latex": ["compare", "medcmr", "--latex", PLACE],
     "demo --out": ["demo", "--out", PLACE],
     "doctor --store": ["doctor", "--store", PLACE],
     "error-sample run": ["error-sample", PLACE, "--reader", "control:letter-a", "--out", "new"],

@@ -453,6 +453,10 @@ class Benchmark:
         """
         return iter(())
 
+    def stands_on(self, cases: Sequence[Any]) -> Mapping[str, Sequence[Any]]:
+        """By the name of a rate, the cases it stands on at most: those it could ever count."""
+        return {"a share of all cases": cases}
+
     def look_ahead(self, readers: Sequence[str]) -> None:
         """Refuse readers and files that measuring will name, before anybody is asked."""
 

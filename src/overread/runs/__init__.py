@@ -11,9 +11,9 @@ __all__ = [
     "import_results", "judge", "judge_sample", "load", "measure", "open_cases",
     "open_in_browser", "person_agreement", "phantom_cases", "plan", "plan_batch", "plan_study",
     "power", "published_figures", "published_list", "rank_sample", "reach", "report", "run",
-    "run_async", "run_study", "selfcheck", "serve", "sight", "sight_of_clips", "study_export",
-    "study_analyse", "study_import", "study_new", "study_serve", "study_tables", "transfer",
-    "transfer_figure",
+    "run_async", "run_study", "selfcheck", "serve", "sight", "sight_of_clips", "study_analyse",
+    "study_export", "study_import", "study_new", "study_serve", "study_tables", "transfer",
+    "transfer_figure", "write_comparisons",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
         study_serve,
         study_tables,
     )
-    from overread.runs._reporting import gate, report
+    from overread.runs._reporting import gate, report, write_comparisons
     from overread.runs._running import Unfinished, run
     from overread.runs._serving import open_in_browser, serve
     from overread.runs._study import Checked, demo, plan_study, run_study, selfcheck
@@ -62,8 +62,8 @@ _HOMES = {
     "_power": "Power power",
     "_published": "published_figures published_list",
     "_reach": "reach",
-    "_reader_study": ("study_analyse study_export study_import study_new study_serve study_tables"),
-    "_reporting": "gate report",
+    "_reader_study": "study_analyse study_export study_import study_new study_serve study_tables",
+    "_reporting": "gate report write_comparisons",
     "_running": "Unfinished run",
     "_serving": "open_in_browser serve",
     "_study": "Checked demo plan_study run_study selfcheck",

@@ -23,8 +23,8 @@ from overread.case import BadInput, Reader, Traits
 from overread.files import read_text
 from overread.judging import Role
 from overread.judging.panel import panel_of, with_rubric
-from overread.judging.sheet import guarded
 from overread.runs._environment import WORKSPACE, cache_folder, environment, load_config
+from overread.typeset import guarded
 
 if TYPE_CHECKING:
     # What asks is imported where somebody is asked: measuring pays for none of it.
@@ -37,7 +37,7 @@ _LARGEST_SEED = 2**32 - 1
 _PHANTOM = re.compile(r"phantom:([0-9]+)(?::([0-9]+))?")
 _MOST_CALLS = 10_000
 # Kinds of reader behind which no weights are.
-OFFLINE = ("control", "recorded")
+OFFLINE = ("control", "recorded", "human")
 
 # Where one line for the user goes.
 Tell = Callable[[str], None]

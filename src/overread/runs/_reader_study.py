@@ -260,8 +260,8 @@ def study_analyse(
         open_ones = [name for name, done, total, _ in journal.progress(study) if done < total]
         if open_ones and not early:
             raise BadInput(
-                f"{folder}: {', '.join(open_ones)} have not read everything, and the key stays shut "
-                "until then. Analyse it all the same with --early, which is written down."
+                f"{folder}: {', '.join(open_ones)} have not read everything, and the key stays "
+                "shut until then. Analyse it all the same with --early, which is written down."
             )
         key = packets.open_key(folder, "analyse, early" if open_ones else "analyse")
         readings = analysis.readings_of(study, journal.answers(), key)
@@ -382,6 +382,7 @@ def _with_people(
 def study_tables(found: StudyFound) -> Iterator[oc.Table]:
     """What was found, a table for each kind of number; cells are those of every other table."""
     from overread.benchmarks.exhibits.cells import cell
+    from overread.measuring.units import INDEX
 
     known = frozenset(found.people)
     rates = [one for one in found.measures if one.reader in known and not one.by]
@@ -397,12 +398,16 @@ def study_tables(found: StudyFound) -> Iterator[oc.Table]:
                 for name in found.people
             ),
         )
-    for name, title, wanted in (
-        ("forms", "Forms", lambda one: "answer" in one.by and len(one.by) == 1),
-        ("agreement", "Agreement of readers", lambda one: "task" in one.by),
-        ("differences", "Models minus readers", lambda one: one.reader not in known),
-    ):
-        rows = [one for one in found.measures if wanted(one)]
+    kinds = {
+        ("forms", "Forms"): [
+            one for one in found.measures if "answer" in one.by and len(one.by) == 1
+        ],
+        ("agreement", "Agreement of readers"): [one for one in found.measures if "task" in one.by],
+        ("differences", "Models minus readers"): [
+            one for one in found.measures if one.reader not in known
+        ],
+    }
+    for (name, title), rows in kinds.items():
         if rows:
             yield oc.Table(
                 name=name,
@@ -413,7 +418,7 @@ def study_tables(found: StudyFound) -> Iterator[oc.Table]:
                         one.reader,
                         one.measure,
                         ", ".join(f"{k} {v}" for k, v in one.by.items()),
-                        cell(one),
+                        cell(one, unit=INDEX if one.measure.startswith("kappa") else None),
                         "" if one.q is None else f"{one.q:.3f}",
                     )
                     for one in rows

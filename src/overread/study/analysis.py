@@ -246,9 +246,8 @@ def _against_all(
     if found is None:
         value = beside[0] - beside[1]
         return remarked(replace(record, value=value), "no interval: nothing varies")
-    record = replace(
-        record, value=found.effect, se=found.se, low=found.low, high=found.high, p=found.p
-    )
+    low, high = max(-1.0, found.low), min(1.0, found.high)
+    record = replace(record, value=found.effect, se=found.se, low=low, high=high, p=found.p)
     df = round(found.df) if np.isfinite(found.df) else None
     record = with_method(record, Method(kind="orh", of=f"{found.readers} readers", t=df))
     if margin is not None and found.p_within is not None:

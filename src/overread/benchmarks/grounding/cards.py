@@ -31,7 +31,7 @@ from overread.benchmarks.grounding.edition import Edition, Options
 from overread.benchmarks.grounding.prompts import SENTENCE_SOURCE, display, question
 from overread.case import BadInput, Card, CardAnswer, Said, Slide, Trial
 from overread.imaging import at_resolution
-from overread.judging.sheet import guarded
+from overread.typeset import guarded
 
 if TYPE_CHECKING:
     import polars as pl
