@@ -261,11 +261,11 @@ def make_study(
                 *((one, False) for one in dealt.screens),
                 *((one, True) for one in dealt.training),
             ]:
-                pictures = tuple(_seen(slide, folder, kept, render) for slide in one.slides)
                 firsts = next((s.condition for s in dealt.screens if s.case == one.case), "")
                 shown_again = one.case in again and one.condition == firsts and not training
                 for iteration in (0, 1) if shown_again else (0,):
                     name = secrets.token_hex(8)
+                    pictures = tuple(_seen(slide, folder, kept, render) for slide in one.slides)
                     displays.append(_display(name, number, one, task, pictures))
                     own.append(_key(name, number, one, task.kind, iteration, training, request_of))
             keys += own

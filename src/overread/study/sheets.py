@@ -15,7 +15,7 @@ from pathlib import Path
 
 from overread.benchmarks.files.sheets import filled_rows
 from overread.case import BadInput
-from overread.judging.sheet import guarded
+from overread.typeset import guarded
 from overread.study.journal import NOTE, Given, Journal
 from overread.study.packets import TRAINING, Key, Opened
 
