@@ -47,7 +47,9 @@ def answer(page, key: str) -> None:
     before = page.inner_text("#place")
     page.keyboard.press(key)
     page.keyboard.press("Enter")
-    page.wait_for_function("before => document.getElementById('place').textContent !== before", arg=before)
+    page.wait_for_function(
+        "before => document.getElementById('place').textContent !== before", arg=before
+    )
 
 
 def begin(page) -> None:

@@ -250,6 +250,9 @@ class Benchmark:
     """Whether some exhibits or cards show the cases' own pictures or texts."""
     people_kinds: ClassVar[Mapping[str, str]] = {}
     """What a reader study may ask people about its cases, with what each kind is."""
+    people_sheets: ClassVar[str] = ""
+    """What counts sheets that the paper's readers filled, "module:function" of tables and folders
+    by reader: edition `authors` of a reader study."""
     people_settings: ClassVar[Mapping[str, str]] = {}
     """Settings that people's screens differ by from what models are sent."""
     rank_sheet: ClassVar[str] = ""

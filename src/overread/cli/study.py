@@ -113,6 +113,10 @@ def analyse(
     margin: Annotated[
         float | None, Option(help="Are models not worse than readers by more than this?")
     ] = None,
+    sheets: Annotated[
+        list[str] | None,
+        Option(help="READER=FOLDER of the paper's filled sheets; then STUDY is a run. Repeatable."),
+    ] = None,
     early: Annotated[
         bool, Option("--early", help="Open the key although somebody still reads.")
     ] = False,
@@ -122,12 +126,18 @@ def analyse(
 
     Example: overread study analyse chest-readers --run my-run
     """
-    found = overread.runs.study_analyse(folder, run=run, margin=margin, early=early)
+    if sheets:
+        named = options.pairs_from(sheets, "--sheets", "SZ=reader1", "READER=FOLDER")
+        places = {reader: Path(place) for reader, place in named.items()}
+        found = overread.runs.study_sheets(folder, places)
+    else:
+        found = overread.runs.study_analyse(folder, run=run, margin=margin, early=early)
     if json:
         return options.print_json(found)
     for table in overread.runs.study_tables(found):
         print_table(table)
     for remark in found.remarks:
         print(remark)
-    print(found.folder / "analysis.json")
+    if not sheets:
+        print(found.folder / "analysis.json")
     return 0

@@ -12,7 +12,8 @@ __all__ = [
     "open_in_browser", "person_agreement", "phantom_cases", "plan", "plan_batch", "plan_study",
     "power", "published_figures", "published_list", "rank_sample", "reach", "report", "run",
     "run_async", "run_study", "selfcheck", "serve", "sight", "sight_of_clips", "study_analyse",
-    "study_export", "study_import", "study_new", "study_serve", "study_tables", "transfer",
+    "study_export", "study_import", "study_new", "study_serve", "study_sheets", "study_tables",
+    "transfer",
     "transfer_figure", "write_comparisons",
 ]  # fmt: skip
 
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
         study_import,
         study_new,
         study_serve,
+        study_sheets,
         study_tables,
     )
     from overread.runs._reporting import gate, report, write_comparisons
@@ -62,7 +64,9 @@ _HOMES = {
     "_power": "Power power",
     "_published": "published_figures published_list",
     "_reach": "reach",
-    "_reader_study": "study_analyse study_export study_import study_new study_serve study_tables",
+    "_reader_study": (
+        "study_analyse study_export study_import study_new study_serve study_sheets study_tables"
+    ),
     "_reporting": "gate report write_comparisons",
     "_running": "Unfinished run",
     "_serving": "open_in_browser serve",

@@ -301,6 +301,28 @@ def study_analyse(
     return found
 
 
+def study_sheets(run: Path, sheets: Mapping[str, Path]) -> StudyFound:
+    """What the paper's own scripts count of sheets that its readers filled, beside a run's models.
+
+    Edition `authors`; nothing is written.
+    """
+    from overread.plugins import at
+    from overread.runs._kept import kept_runs
+
+    (kept,) = kept_runs([run])
+    if not kept.bench.people_sheets:
+        raise BadInput(f"{run}: {kept.record.benchmark} has no sheets of a paper's readers.")
+    measures = at(kept.bench.people_sheets)(kept.tables, sheets)
+    return StudyFound(
+        folder=run,
+        people=tuple(sheets),
+        readings=0,
+        cannot_tell={},
+        measures=measures,
+        remarks=("edition: authors. Two readers say nothing of others.",),
+    )
+
+
 def _write_readings(folder: Path, people: Sequence[str], readings: Sequence[Any]) -> None:
     """Answers as replies to what models are asked, under the names of those requests."""
     place = folder / "readings"

@@ -54,6 +54,7 @@ class Grounding(base.Benchmark):
         "boxes": "does the box hold the finding?",
         "failures": "why did models err, in a word?",
     }
+    people_sheets = "overread.benchmarks.grounding.paper_readers:of_sheets"
     # People look at more of a film than models are sent.
     people_settings: ClassVar = {"px": "512"}
     answer_type = answers.Answer
