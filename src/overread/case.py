@@ -326,6 +326,10 @@ class Prompt(msgspec.Struct, frozen=True, gc=False):
 # ---------------------------------------------------------------- what a reader says
 
 
+# The exponential of less is 0.
+_NEVER = -745.2
+
+
 class Reply(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """What a reader said. An error is never a reply.
 
@@ -349,6 +353,16 @@ class Reply(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     @property
     def refused(self) -> bool:
         return self.refusal is not None or self.finish == "content_filter"
+
+    @property
+    def certain(self) -> bool:
+        """Whether every alternative is given with a probability of exactly 0 or 1.
+
+        Some servers take the question for log-probabilities and fill in 0, or -9999. One reply may
+        be so by rounding; that all are is never.
+        """
+        given = self.logprobs or ()
+        return bool(given) and all(value >= 0 or value < _NEVER for _, value in given)
 
 
 class ReaderFailure(Exception):

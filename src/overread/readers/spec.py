@@ -18,6 +18,7 @@ from overread.readers.guard import plain_host
 KINDS: dict[str, str] = {
     "openai": "overread.readers.registry:open_served",
     "hf": "overread.readers.huggingface:open_reader",
+    "vllm": "overread.readers.vllm_offline:open_reader",
     "control": "overread.readers.registry:open_reader",
     "recorded": "overread.readers.registry:open_recorded",
     "human": "overread.readers.registry:open_human",

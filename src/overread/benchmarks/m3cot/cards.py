@@ -249,13 +249,13 @@ def _answer_given(marks: Marks, asking: Asking, place: int) -> CardAnswer:
         return answer(text=cut(words, _MOST_CHARACTERS), note=note, reply=words)
     hits = [bool(value["match"]) for value in found.values()]
     read = next((str(v["final_answer"]) for v in found.values() if v.get("final_answer")), words)
-    share = sum(hits) / len(hits)
+    share, text = sum(hits) / len(hits), cut(read, _MOST_CHARACTERS)
     split = "" if share in (0, 1) else f"right for {sum(hits)} of {len(hits)} judges"
     return answer(
-        text=cut(read, _MOST_CHARACTERS),
+        text=text,
         right=None if share == 0.5 else share > 0.5,
         note=", ".join(filter(None, (refused, split))),
-        reply=words if words != read else "",
+        reply=words if words != text else "",
     )
 
 

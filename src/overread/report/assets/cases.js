@@ -179,7 +179,7 @@ function grid(card, pictures, matches) {
     make("thead", null, make("tr", null,
       columns.length === 1 ? null : make("td", null, hidden("model")), ...columns)), body, rest);
   if (columns.length > 1) table.style.minWidth = `${7 + 8.5 * columns.length}rem`;
-  return [make("div", {class: "across", tabindex: "-1"}, table), unfold];
+  return [make("div", {class: "scroll across", tabindex: "-1"}, table), unfold];
 }
 
 // ---------------------------------------------------------------- options and steps
