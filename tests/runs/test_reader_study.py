@@ -47,7 +47,7 @@ def folder(phantom_cache, tmp_path_factory):
         if shown.kind == "boxes":
             journal.put(turn.reader, turn.display, {"rating": "accurate"})
             continue
-        truth = "no" if shown.condition == "target_mask" else shown.facts["truth"]
+        truth = "no" if shown.condition == "target_mask" else shown.truth
         said = {"anna": truth, "ben": draw.choice(["yes", "no"]), "cleo": "cannot tell"}
         journal.put(turn.reader, turn.display, {"answer": said[turn.reader]})
     journal.close()

@@ -46,7 +46,8 @@ def screens(cases: int = 12) -> list[ForPeople]:
                     slides=(oc.Slide(label="", picture=picture),),
                     asks=(ask, sure),
                     stratum=(finding, "yes" if case % 4 < 2 else "no"),
-                    facts={"finding": finding, "truth": "yes" if case % 4 < 2 else "no"},
+                    truth="yes" if case % 4 < 2 else "no",
+                    facts={"finding": finding},
                     trial=trial,
                     said={"yes": "Yes", "no": "No"},
                 )
@@ -89,7 +90,7 @@ def filled(study: Opened, skill: dict[str, float], seed: int = 1) -> None:
     draw = Random(seed)
     for turn in study.schedule:
         shown = key[turn.display]
-        truth = "no" if shown.condition == "target_mask" else shown.facts["truth"]
+        truth = "no" if shown.condition == "target_mask" else shown.truth
         right = draw.random() < skill[turn.reader]
         said = truth if right else {"yes": "no", "no": "yes"}[truth]
         journal.put(turn.reader, turn.display, {"answer": said, "sure": str(draw.randint(1, 3))})

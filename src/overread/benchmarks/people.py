@@ -65,8 +65,9 @@ class ForPeople(msgspec.Struct, frozen=True, kw_only=True):
     """One screen for a person, and beside it what only analysts may know.
 
     People see `slides` (their labels and boxes too), `texts` and `asks`. `stratum` is what a sample
-    is balanced by; `facts` are truth, finding, model and the like. `trial` is what a model is asked
-    in the same place, where there is one; `said` turns an answer into the words of a reply to it.
+    is balanced by; `truth` is the right answer, in the words of the first question; `facts` are
+    finding, model and the like. `trial` is what a model is asked in the same place, where there is
+    one; `said` turns an answer into the words of a reply to it.
     """
 
     case: str
@@ -76,6 +77,7 @@ class ForPeople(msgspec.Struct, frozen=True, kw_only=True):
     texts: tuple[tuple[str, str], ...] = ()
     asks: tuple[Ask, ...]
     stratum: tuple[str, ...] = ()
+    truth: str = ""
     facts: dict[str, str] = {}
     trial: oc.Trial | None = None
     said: dict[str, str] = {}

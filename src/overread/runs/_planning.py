@@ -169,7 +169,8 @@ def _duration(seat: Seat, calls: int, tokens: int, store: Store) -> dict[str, An
         rate, source = min(declared), "declared"
     else:
         return {"currency": spec.currency}
-    return {"currency": spec.currency, "seconds": calls / rate, "rate": rate, "rate_is": source}
+    lasting = dict(seconds=calls / rate, rate=rate, rate_is=source)  # noqa: C408 - names of fields
+    return {"currency": spec.currency, **lasting}
 
 
 def _text_tokens(request: Request) -> int:

@@ -352,22 +352,21 @@ def _with_people(
     from overread.runs._opening import open_cases
 
     design = study.design
+    kept = None if run is None else kept_runs([run])[0]
+    if kept is not None and kept.record.benchmark != design.benchmark:
+        raise BadInput(
+            f"{run} is a run of {kept.record.benchmark}, and the study of {design.benchmark}."
+        )
     opened = open_cases(design.benchmark, design.cases, design.edition, design.settings)
-    if run is None:
-        bench, tables = opened, None
-    else:
-        (kept,) = kept_runs([run])
-        bench, tables = kept.bench, kept.tables
-        if kept.record.benchmark != design.benchmark:
-            raise BadInput(
-                f"{run} is a run of {kept.record.benchmark}, and the study of {design.benchmark}."
-            )
-        strange = {one.key.case for one in asked} - set(tables.cases["case"])
-        if strange:
-            raise BadInput(
-                f"{run} has not case {min(strange)} of the study (and {len(strange) - 1} others). "
-                "Give a run over the same cases."
-            )
+    bench, tables = (opened, None) if kept is None else (kept.bench, kept.tables)
+    strange = (
+        set() if tables is None else {one.key.case for one in asked} - set(tables.cases["case"])
+    )
+    if strange:
+        raise BadInput(
+            f"{run} has not case {min(strange)} of the study (and {len(strange) - 1} others). "
+            "Give a run over the same cases."
+        )
     traits = oc.Traits()
     places: dict[tuple[str, str], oc.Trial] = {}
     kinds = {one.key.kind for one in asked}

@@ -25,6 +25,7 @@ from aiohttp import web
 from overread import viewer
 from overread.case import BadInput
 from overread.door import Bound, Refused, line, listening, made, same
+from overread.files import read_bytes
 from overread.study.journal import NOTE, Conflict, Journal, Standing
 from overread.study.packets import ORGANISER, TRAINING, Display, Opened, links_of
 
@@ -312,6 +313,8 @@ def certificate_of(cert: Path | None, key: Path | None) -> ssl.SSLContext | None
         return None
     if cert is None or key is None:
         raise BadInput("--tls-cert and --tls-key go together. Give both, or neither.")
+    for option, path in (("--tls-cert", cert), ("--tls-key", key)):
+        read_bytes(path, named=f"{option} {path}")  # a file, and no pipe that is waited for
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
         context.load_cert_chain(cert, key)

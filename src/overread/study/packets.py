@@ -76,6 +76,7 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
     condition: str = ""
     iteration: int = 0
     training: bool = False
+    truth: str = ""
     facts: dict[str, str] = {}
     request: str = ""
     said: dict[str, str] = {}
@@ -290,7 +291,7 @@ def make_study(
         (folder / "key" / "links.json").chmod(0o600)
         record = {
             "overread": __version__,
-            "made": datetime.now(UTC).isoformat(timespec="seconds"),
+            "made": datetime.now(UTC).replace(microsecond=0).isoformat(),
             "policy": policy,
             "design": _plain(msgspec.to_builtins(design)),
         }
@@ -339,6 +340,7 @@ def _key(
         condition=one.condition,
         iteration=iteration,
         training=training,
+        truth=one.truth,
         facts=one.facts,
         request=request_of(one) if one.trial is not None else "",
         said=one.said,
@@ -436,7 +438,7 @@ def open_study(folder: Path) -> Opened:
 def open_key(folder: Path, why: str) -> dict[str, Key]:
     """What each display shows. Whoever opens it is written down first, with the reason."""
     line = {
-        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "at": datetime.now(UTC).replace(microsecond=0).isoformat(),
         "by": _who(),
         "for": why,
     }

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from overread.benchmarks.files.sheets import filled_rows
 from overread.case import BadInput
-from overread.typeset import guarded
 from overread.study.journal import NOTE, Given, Journal
 from overread.study.packets import TRAINING, Key, Opened
+from overread.typeset import guarded
 
 
 def write_sheets(out: Path, study: Opened, journal: Journal) -> int:
@@ -104,7 +104,7 @@ def write_imrmc(out: Path, study: Opened, journal: Journal, key: Mapping[str, Ke
     truths: dict[str, str] = {}
     for one in journal.answers():
         shown = key[one.display]
-        truth = {"yes": "1", "no": "0"}.get(shown.facts.get("truth", ""))
+        truth = {"yes": "1", "no": "0"}.get(shown.truth)
         score = {"yes": "1", "no": "0"}.get(one.value)
         if one.question != "answer" or truth is None or score is None:
             continue

@@ -55,10 +55,13 @@ def _asked(case: GroundingCase) -> str:
 def _facts(bench: Grounding, case: GroundingCase) -> dict[str, str]:
     return {
         "finding": case.finding or "",
-        "truth": {1: "yes", 0: "no"}.get(truth(case, bench.rules), ""),
         "view": case.view or "",
         "source": case.source,
     }
+
+
+def _right(bench: Grounding, case: GroundingCase) -> str:
+    return {1: "yes", 0: "no"}.get(truth(case, bench.rules), "")
 
 
 def _patient(case: GroundingCase) -> str:
@@ -77,7 +80,8 @@ def _presence(bench: Grounding, case: GroundingCase) -> Iterator[ForPeople]:
             condition=str(trial.condition["image"]),
             slides=tuple(oc.Slide(label="", picture=one) for one in trial.request.pictures),
             asks=(Ask(name="answer", text=_asked(case)), _SURE),
-            stratum=(facts["finding"], facts["truth"], facts["view"]),
+            stratum=(facts["finding"], _right(bench, case), facts["view"]),
+            truth=_right(bench, case),
             facts=facts,
             trial=trial,
             said={"yes": "Yes", "no": "No"},
