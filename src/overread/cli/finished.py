@@ -30,6 +30,9 @@ def report(
     csv: Annotated[Path | None, Option(help="A folder for tables and measures as csv.")] = None,
     latex: Annotated[Path | None, Option(help="A folder for tables with booktabs.")] = None,
     figures: Annotated[Path | None, Option(help="A folder for figures: SVG, PDF, PNG.")] = None,
+    eee: Annotated[
+        Path | None, Option(help="A folder for Every Eval Ever records, one for each reader.")
+    ] = None,
     include_images: options.IncludeImages = False,
     cases: Annotated[int | None, Option(help="How many cases the page embeds (60).")] = None,
     seed: Annotated[int, Option(help="Of the sample of cases.")] = 0,
@@ -47,6 +50,7 @@ def report(
         csv=csv,
         latex=latex,
         figures=figures,
+        eee=eee,
         seed=seed,
         tell=options.tell,
         **wanted,

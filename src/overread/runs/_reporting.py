@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from errno import EISDIR
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -29,7 +29,7 @@ from overread.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from overread.imaging import Films
-    from overread.report import Drawings, Reported
+    from overread.report import Drawings, Metric, Reported
     from overread.report.gate import Gated, GatedRun
 
 _PAGE: Final = "report.html"
@@ -86,6 +86,7 @@ def reported(
             remarks=_remarks(record, include_images),
         ),
         measures=measures,
+        metrics=_metrics(bench, measures),
         exhibits=list((exhibits | pictured).values()),
         headlines=list(bench.headlines(measures)),
         methods=bench.methods(None if asked == bench.edition else asked),
@@ -99,6 +100,27 @@ def reported(
         include_images=include_images,
         drawings=drawings or Drawings.kept_in(kept.folder),
     )
+
+
+def _metrics(bench: Benchmark, measures: Sequence[Measure]) -> dict[str, Metric]:
+    """What the benchmark declares of the measures there are."""
+    from overread.report import Metric
+
+    specs = {spec.name: spec for spec in bench.specs()}
+    found = {}
+    for name in {one.measure for one in measures}:
+        unit, spec = bench.unit_of(name), specs.get(name)
+        facts: dict[str, Any] = {}
+        if unit is not None:
+            # Printed as percent, and kept as shares.
+            called = "proportion" if unit.scale == 100 else unit.suffix.strip()
+            facts = {"unit": called, "low": unit.low, "high": unit.high}
+        if spec is not None:
+            asked = tuple(one.role for one in bench.questions if one.name in spec.questions)
+            facts |= {"says": spec.says, "better": spec.better}
+            facts |= {"questions": spec.questions, "roles": asked}
+        found[name] = Metric(**facts)
+    return found
 
 
 def may_show_texts(record: RunRecord, include_images: bool) -> bool:
@@ -229,6 +251,7 @@ def report(
     csv: str | Path | None = None,
     latex: str | Path | None = None,
     figures: str | Path | None = None,
+    eee: str | Path | None = None,
     cards: int = CARDS,
     seed: int = 0,
     tell: Tell | None = None,
@@ -254,7 +277,7 @@ def report(
         raise BadInput(f"--seed {seed}: it must be from 0 to {_LARGEST_SEED}.")
     places = [Path(folder) for folder in folders]
     page = Path(out) if out is not None else (places[0] if len(places) == 1 else Path()) / _PAGE
-    wanted = {"csv": csv, "latex": latex, "figures": figures}
+    wanted = {"csv": csv, "latex": latex, "figures": figures, "eee": eee}
     exports = {option: Path(place) for option, place in wanted.items() if place is not None}
     if out is not None or len(places) != 1:
         _check_page(page)
@@ -370,11 +393,13 @@ def _write(
     """Everything is made beside its place, and moved there when all of it is there."""
     from overread.report import exports as made_of
     from overread.report import write_report
+    from overread.report.eval_records import write_eval_records
 
     writers = {
         "csv": made_of.write_csv_files,
         "latex": made_of.write_latex_files,
         "figures": made_of.write_figure_files,
+        "eee": write_eval_records,
     }
     files: dict[str, list[Path]] = {}
     stale: list[Path] = []
