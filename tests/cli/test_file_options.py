@@ -10,14 +10,12 @@ import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
-from typing import get_type_hints
 
 import pytest
-import typer
-from typer.models import OptionInfo
 
 import overread as ov
-from overread.cli.app import app
+from overread.cli.app import COMMANDS
+from overread.cli.command_line import Option, parameters_of
 from overread.runs import plan_batch
 from support import datasets
 from support.commands import GOLDEN, Overread, write_manifest
@@ -47,6 +45,8 @@ OPTIONS: dict[str, list[str]] = {
     "build --folder": [*_BUILD, "--folder", PLACE],
     "build --images": [*_BUILD, "--folder", "own.csv", "--images", PLACE],
     "compare runs": ["compare", PLACE],
+    "compare --csv": ["compare", "medcmr", "--csv", PLACE],
+    "compare --latex": ["compare", "medcmr", "--latex", PLACE],
     "demo --out": ["demo", "--out", PLACE],
     "doctor --store": ["doctor", "--store", PLACE],
     "error-sample run": ["error-sample", PLACE, "--reader", "control:letter-a", "--out", "new"],
@@ -144,22 +144,16 @@ NAMED = {
 EVERY = {name: words for name, words in (OPTIONS | NAMED).items() if words}
 
 
-def _paths(commands: typer.Typer, name: str = "") -> Iterator[str]:
+def _paths() -> Iterator[str]:
     """Every parameter of the commands that takes a path, as `command --option`."""
-    for group in commands.registered_groups:
-        assert group.typer_instance is not None
-        yield from _paths(group.typer_instance, f"{group.name} ")
-    for command in commands.registered_commands:
-        assert command.callback is not None
-        for parameter, hint in get_type_hints(command.callback, include_extras=True).items():
-            if "pathlib.Path" in str(hint):
-                option = isinstance(hint.__metadata__[0], OptionInfo)
-                shown = f"--{parameter.replace('_', '-')}" if option else parameter
-                yield f"{name}{command.name} {shown}"
+    for name, command in COMMANDS.every():
+        for one in parameters_of(command):
+            if one.kind is Path:
+                yield f"{name} {one.shown if isinstance(one.about, Option) else one.name}"
 
 
 def test_every_option_that_takes_a_path_is_tried_here() -> None:
-    assert set(_paths(app)) == set(OPTIONS)
+    assert set(_paths()) == set(OPTIONS)
 
 
 @pytest.fixture(scope="module")

@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
-import typer
-from typer import Argument, Option
 
 from overread import runs
 from overread.case import BadInput, Table, printable
 from overread.cli import options
+from overread.cli.command_line import Argument, Option
 from overread.cli.show import print_table, watch
 
 if TYPE_CHECKING:
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 def selfcheck(
     benchmark: Annotated[str | None, Argument(help="A benchmark; all of them by default.")] = None,
     seed: Annotated[int, Option(min=0, max=2**32 - 1, help="Seed of the phantom sets.")] = 0,
+    wide: options.Wide = False,
     json: options.Json = False,
 ) -> int:
     """Every control must be recovered as what it is; exits 1 when one is not.
@@ -31,7 +31,7 @@ def selfcheck(
     for part in runs.selfcheck(benchmark, seed=seed, watch=watch, tell=options.tell):
         findings.extend(part)
         if not json:
-            print_table(_recovery_table(part))
+            print_table(_recovery_table(part), wide=wide)
     failed = [f for f in findings if not f.recovered]
     if json:
         options.print_json(findings)
@@ -116,18 +116,6 @@ def doctor(
     return 1 if any(f.state == "wrong" for f in findings) else 0
 
 
-store_app = typer.Typer(
-    help="The reply store: what is kept, and having it forgotten.",
-    rich_markup_mode=None,
-)
-
-
-@store_app.callback(invoke_without_command=True)
-def _top(context: typer.Context) -> None:
-    if context.invoked_subcommand is None:
-        print(context.get_help())
-
-
 def _place(store: Path | None) -> Path:
     place = runs.default_store(store)
     if not place.exists():
@@ -135,7 +123,6 @@ def _place(store: Path | None) -> Path:
     return place
 
 
-@store_app.command("forget")
 def forget(
     dataset: Annotated[
         str | None, Argument(help="A data set, as `overread store list` names it.")
@@ -170,8 +157,9 @@ def forget(
     return 0
 
 
-@store_app.command("list")
-def list_(store: options.StoreFile = None, json: options.Json = False) -> int:
+def list_kept(
+    store: options.StoreFile = None, wide: options.Wide = False, json: options.Json = False
+) -> int:
     """List whose replies are kept, about which data sets, and when they were given.
 
     Example: overread store list
@@ -191,4 +179,4 @@ def list_(store: options.StoreFile = None, json: options.Json = False) -> int:
         ),
         signature=str(place),
     )
-    return options.print_found(rows, table, json=json)
+    return options.print_found(rows, table, json=json, wide=wide)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Option
-
 from overread import runs
 from overread.case import BadInput, Table, printable
 from overread.cli import options
+from overread.cli.command_line import Option
 
 if TYPE_CHECKING:
     from overread.runs import Power
@@ -57,6 +56,7 @@ def power(
     readers: Annotated[
         int | None, Option(help="With --category: readers of the run, for Holm's q (1).")
     ] = None,
+    wide: options.Wide = False,
     json: options.Json = False,
 ) -> int:
     """How many cases, and patients, are needed to show what you want to show.
@@ -86,7 +86,7 @@ def power(
     )
     if not json:
         print(printable(found.sentence))
-    return options.print_found(found, _needed_table(found), json=json)
+    return options.print_found(found, _needed_table(found), json=json, wide=wide)
 
 
 def _two(words: str) -> tuple[float, float]:

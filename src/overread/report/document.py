@@ -18,7 +18,6 @@ import msgspec
 from overread.benchmarks.base import ErrorRow, ErrorSheet
 from overread.benchmarks.registry import questions
 from overread.case import Figure, Headline
-from overread.judging.sheet import guarded
 from overread.records import RunRecord
 from overread.report.browser import browser
 from overread.report.drawings import Drawings, inline_svg
@@ -34,6 +33,7 @@ from overread.report.markup import (
     unfolding,
 )
 from overread.report.reported import Exhibit, Reported, allowed, warning
+from overread.typeset import guarded
 
 DISCLAIMER: Final = "Evaluation software, not a medical device; a passed gate is not a clearance."
 

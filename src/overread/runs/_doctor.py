@@ -27,7 +27,7 @@ from overread.runs._running import Unfinished
 
 _CORE = (
     "aiohttp", "av", "isal", "msgspec", "numpy", "pillow", "polars", "pydicom", "rich", "scipy",
-    "typer", "vl-convert-python",
+    "vl-convert-python",
 )  # fmt: skip
 # The modules of an extra, and what cannot be done without them.
 _EXTRAS = {

@@ -23,8 +23,8 @@ from overread.case import BadInput, Reader, Traits
 from overread.files import read_text
 from overread.judging import Role
 from overread.judging.panel import panel_of, with_rubric
-from overread.judging.sheet import guarded
 from overread.runs._environment import WORKSPACE, cache_folder, environment, load_config
+from overread.typeset import guarded
 
 if TYPE_CHECKING:
     # What asks is imported where somebody is asked: measuring pays for none of it.

@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import AbstractContextManager, nullcontext
 from itertools import chain, count
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import msgspec
@@ -70,6 +71,8 @@ def run(
     >>> import overread as ov
     >>> run = ov.run("grounding", cases="phantom:480", readers=["control:looks"])  # doctest: +SKIP
     """
+    from overread.report import Drawings
+
     words = class_of(benchmark).absolute(settings)
     bench = _opening.open_cases(benchmark, cases, edition, words)
     seats = _opening.open_readers(bench, readers, concurrency)
@@ -85,9 +88,12 @@ def run(
     told = tell or (lambda line: None)
     for line in remarks:
         told(line)
+    Thread(target=_import_ahead, daemon=True).start()
     with _asking.work_on(bench, chosen, store, tell) as work:
         asking = Asking(work, seats)
         asking.ask(who, watch, tell, fresh=fresh)
+        drawings = Drawings.kept_in(folder)
+        drawings.warm_up()  # beside the tables and the numbers, on another core
         with records.folder_being_written(folder, bench.policy, whole=True) as scratch:
             _opening.write_left_out(scratch, bench)
             rows = (
@@ -120,8 +126,19 @@ def run(
             )
             opened = bench if bench.policy == "open" else None
             return measure_into(
-                scratch, folder, bench, record, opened, whole=True, tallies=asking.tallies
-            )
+                scratch, folder, bench, record, opened,
+                whole=True, tallies=asking.tallies, drawings=drawings,
+            )  # fmt: skip
+
+
+def _import_ahead() -> None:
+    """What numbers and pages stand on takes a fifth of a second to import: while others answer."""
+    import polars
+    import scipy.special
+
+    from overread.report import document
+
+    del polars, scipy, document
 
 
 class Asking:

@@ -23,12 +23,14 @@ class Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What stands around one exhibit: `{name}` in a title, a note or `says` is a fact of the run.
 
     `says` tells a figure to those who do not see it; `{said}` are its numbers in words.
+    `headline` are the columns of a table that tell most, the first of them first.
     """
 
     title: str
     columns: tuple[str, ...] = ()
     says: str = ""
     notes: tuple[str, ...] = ()
+    headline: tuple[str, ...] = ()
 
 
 class Wording(msgspec.Struct, frozen=True):
@@ -178,6 +180,7 @@ class Index:
             title=self._said(words.title, facts),
             columns=tuple(columns or words.columns),
             rows=kept,
+            headline=words.headline,
             signature=self.signature,
             notes=(
                 *(self._said(note, facts) for note in words.notes),
