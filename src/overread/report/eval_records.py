@@ -197,7 +197,7 @@ def _model(reader: ReaderEntry) -> dict[str, Any]:
         "group": reader.group,
         "reported_models": ", ".join(reader.models) or None,
         "fingerprints": ", ".join(reader.fingerprints) or None,
-        "asked": str(reader.asked),
+        "trials": str(reader.asked),
         "unanswered": str(reader.unanswered),
     }
     made = {
