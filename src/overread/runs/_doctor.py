@@ -34,6 +34,7 @@ _EXTRAS = {
     "dicom": (("pylibjpeg", "openjpeg", "gdcm"), "some compressed DICOM files cannot be decoded"),
     "hf": (("torch", "transformers"), "models cannot be asked in this process (hf:MODEL)"),
     "inspect": (("inspect_ai",), "its providers cannot be asked (inspect:PROVIDER/MODEL)"),
+    "probe": (("onnxruntime", "sklearn"), "no probe can be fitted (overread probe fit)"),
     "nifti": (("nibabel",), "clips in NIfTI, such as CAMUS, cannot be opened"),
 }
 _PROXIES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")
@@ -221,7 +222,7 @@ async def _server(text: str) -> Finding:
     except BadInput as error:
         return Finding("reader", "wrong", str(error))
     what = f"reader {spec.name}"
-    if spec.kind == "hf":
+    if spec.kind in ("hf", "vllm"):
         return _checkpoint(spec, what)
     if spec.kind != "openai":
         return Finding(what, "ok", "needs no server")

@@ -19,7 +19,7 @@ import msgspec
 from overread import records
 from overread.benchmarks.base import Benchmark
 from overread.benchmarks.registry import class_of
-from overread.case import Reader
+from overread.case import Fact, Reader
 from overread.engine import Enrolment, Given, Plan, Tally, moment, read_back
 from overread.readers import Altered, Attesting, ReaderSpec
 from overread.runs import _asking, _opening
@@ -325,8 +325,13 @@ class Asking:
             "fingerprints": tuple(sorted(given.fingerprints)),
             "listed": tuple(sorted({served for _, served in rows if served})),
             "labels": tuple(sorted({label for label, _ in rows} - {reader.name})),
-            "facts": dict(reader.facts) if isinstance(reader, Attesting) else {},
+            "facts": self._facts(seat) or None,
         }
+
+    def _facts(self, seat: Seat) -> dict[str, Fact]:
+        facts = dict(seat.reader.facts) if isinstance(seat.reader, Attesting) else {}
+        filled_in = self._given.get(seat.key, Given()).filled_in
+        return facts | ({"logprobs_not_used": filled_in} if filled_in else {})
 
     def sayings(self) -> Iterator[str]:
         """Lines on replies that this run did not ask for, and on servers that changed."""
@@ -356,6 +361,11 @@ class Asking:
             yield from self._changes(who, given)
             for remark in seat.reader.remarks if isinstance(seat.reader, Attesting) else ():
                 yield f"{who}: {remark}"
+            if given.filled_in:
+                yield (
+                    f"{who}: its log-probabilities mean nothing (every one says a probability of "
+                    f"exactly 0 or 1); those of {given.filled_in} replies are not used."
+                )
             others = set(self._about(seat)["labels"]) - {one.reader.name for one in answered}
             if others:
                 yield f"{who}: some of its replies were given as {', '.join(sorted(others))}."
