@@ -42,6 +42,7 @@ class Reported(msgspec.Struct, frozen=True, kw_only=True):
     pictures by case and number of the slide on its card, in the size a reader was shown them, since
     boxes are in those pixels; the page shrinks them. A slide without one is named and not shown.
     `facets` are the words cards may be filtered by; where there are none, those of the cards.
+    `settings` are the rules and options it was made under, a table for a supplement.
     `metrics` is what is declared of the measures by their names. `include_images` says that whoever
     asked for the page may see pictures and texts of a set that is not open: without it the page
     leaves them out, whatever it is given. `drawings` are those of its last page, and become those
@@ -55,6 +56,7 @@ class Reported(msgspec.Struct, frozen=True, kw_only=True):
     headlines: Sequence[Headline] = ()
     methods: Sequence[str] = ()
     limitations: Sequence[str] = ()
+    settings: Table | None = None
     published: Sequence[Table] = ()
     cards: Sequence[Card] = ()
     card_total: int = 0
