@@ -97,6 +97,7 @@ OPTIONS: dict[str, list[str]] = {
     "report --out": ["report", "run", "--out", PLACE],
     "report --csv": ["report", "run", "--csv", PLACE],
     "report --latex": ["report", "run", "--latex", PLACE],
+    "report --eee": ["report", "run", "--eee", PLACE],
     "report --figures": ["report", "run", "--figures", PLACE],
     "run --out": [*_G, "--out", PLACE],
     "run --only": [*_G, "--out", "new", "--only", PLACE],
