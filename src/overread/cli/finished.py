@@ -33,6 +33,9 @@ def report(
         str | None, Option(help="Columns of LaTeX tables, as accuracy,CGR; or all.")
     ] = None,
     figures: Annotated[Path | None, Option(help="A folder for figures: SVG, PDF, PNG.")] = None,
+    eee: Annotated[
+        Path | None, Option(help="A folder for Every Eval Ever records, one for each reader.")
+    ] = None,
     include_images: options.IncludeImages = False,
     cases: Annotated[int | None, Option(help="How many cases the page embeds (60).")] = None,
     seed: Annotated[int, Option(help="Of the sample of cases.")] = 0,
@@ -51,6 +54,7 @@ def report(
         latex=latex,
         columns=options.listed(columns),
         figures=figures,
+        eee=eee,
         seed=seed,
         tell=options.tell,
         **wanted,
