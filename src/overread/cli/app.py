@@ -50,9 +50,25 @@ COMMANDS: Final = Commands(
         "sight": "checks:sight",
         "doctor": "checks:doctor",
         "published": "finished:published",
+        "study": Commands(
+            "overread study",
+            "The reader study: people read what models read.",
+            {
+                "new": "study:new",
+                "serve": "study:serve",
+                "export": "study:export",
+                "import": "study:import_sheet",
+                "analyse": "study:analyse",
+            },
+        ),
         "settings": "reference:settings",
         "options": "reference:options",
         "completion": "completion:completion",
+        "probe": Commands(
+            "overread probe",
+            "Readers without words: a frozen encoder and a head for each finding.",
+            {"fit": "probe:fit"},
+        ),
         "store": Commands(
             "overread store",
             "The reply store: what is kept, and having it forgotten.",
