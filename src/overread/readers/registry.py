@@ -144,6 +144,20 @@ def open_recorded(spec: ReaderSpec, guard: Guard, environment: Mapping[str, str]
     return RecordedReader(spec)
 
 
+def open_human(spec: ReaderSpec, guard: Guard, environment: Mapping[str, str]) -> Reader:
+    """A person of a study, `human:STUDY/READER`: what he said, as `study analyse` wrote it."""
+    study, _, reader = spec.model.rpartition("/")
+    path = Path(study) / "readings" / f"{reader}.jsonl"
+    if not study or not path.is_file():
+        raise BadInput(
+            f'reader "human:{spec.model}": expected human:STUDY/READER of a study that was '
+            "analysed. See overread study analyse --help."
+        )
+    return RecordedReader(
+        msgspec.structs.replace(spec, model=str(path), label=spec.label or reader)
+    )
+
+
 def _control(spec: ReaderSpec, controls: Mapping[str, Reader]) -> Reader:
     if spec.model not in controls:
         raise BadInput(

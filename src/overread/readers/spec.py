@@ -23,6 +23,7 @@ KINDS: dict[str, str] = {
     "probe": "overread.readers.probe.reader:open_reader",
     "control": "overread.readers.registry:open_reader",
     "recorded": "overread.readers.registry:open_recorded",
+    "human": "overread.readers.registry:open_human",
 }
 _WITH_WEIGHTS = ("hf", "vllm", "probe")
 # Options that only some kinds have.
