@@ -739,6 +739,9 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
         }
         _save("table", path, making)
 
+    def __repr__(self) -> str:
+        return f"<Table {self.name}: {self.title}, {len(self.rows)} rows>"
+
     def _repr_html_(self) -> str:
         """The table in a notebook."""
         return typeset.html_table(self)
@@ -785,6 +788,9 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
             ".csv": self._csv,
         }
         _save("figure", path, making)
+
+    def __repr__(self) -> str:
+        return f"<Figure {self.name}: {self.title}>"
 
     def _repr_svg_(self) -> str:
         """The drawing in a notebook."""

@@ -104,8 +104,8 @@ def fit_probe(
     opened = open_encoder(encoder, device)
     name = _benchmark(benchmark)
     films = _films(name, train, findings, columns or {}, where or {}, images)
-    names, unreadable = _names(films, size)
     bench = None if cases is None else open_cases(name, cases, "corrected", {})
+    names, unreadable = _names(films, size)
     shown = _Shown() if bench is None else _shown(bench)
     kept, excluded = _kept(films, names, shown, other_patients)
     vectors = Vectors(opened, features_folder(environment()))
@@ -311,17 +311,24 @@ def _kept(
 
 
 def _names(films: Sequence[Film], px: int) -> tuple[list[bytes | None], int]:
-    """What each film is called among the kept vectors, None where its file cannot be read."""
+    """What each film is called among the kept vectors, None where its file cannot be read.
+
+    Where none can, the first says why.
+    """
+    complaints: list[BadInput] = []
 
     def name(film: Film) -> bytes | None:
         try:
             return picture_name(film.source, px)
-        except BadInput:
+        except BadInput as error:
+            complaints.append(error)
             return None
 
     with ThreadPoolExecutor() as pool:
         names = list(pool.map(name, films))
-    return names, sum(one is None for one in names)
+    if len(complaints) == len(films):
+        raise complaints[0]
+    return names, len(complaints)
 
 
 def _encode(

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from errno import EISDIR
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
@@ -29,6 +29,7 @@ from overread.case import (
     Policy,
     Shown,
     Source,
+    Table,
 )
 from overread.records import RUN_FILES, RunRecord, check_folder, folder_being_written, make_private
 from overread.report import DISCLAIMER
@@ -40,10 +41,11 @@ from overread.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from overread.imaging import Films
-    from overread.report import Drawings, Reported
+    from overread.report import Drawings, Metric, Reported
     from overread.report.exports import Exported
     from overread.report.gate import Gated, GatedRun
     from overread.runs._comparing import Comparison
+    from overread.runs._measuring import Run
 
 _PAGE: Final = "report.html"
 _MOST_CARDS: Final = 2_000
@@ -102,10 +104,12 @@ def reported(
             remarks=_remarks(record, include_images),
         ),
         measures=measures,
+        metrics=_metrics(bench, measures),
         exhibits=list((exhibits | pictured).values()),
         headlines=list(bench.headlines(measures)),
         methods=bench.methods(None if asked == bench.edition else asked),
         limitations=bench.limitations(measures),
+        settings=_settings_of(bench, record),
         published=published_beside(record, kept.measures),
         cards=shown,
         card_total=total,
@@ -114,6 +118,52 @@ def reported(
         slides=slides,
         include_images=include_images,
         drawings=drawn,
+    )
+
+
+def _metrics(bench: Benchmark, measures: Sequence[Measure]) -> dict[str, Metric]:
+    """What the benchmark declares of the measures there are."""
+    from overread.report import Metric
+
+    specs = {spec.name: spec for spec in bench.specs()}
+    found = {}
+    for name in {one.measure for one in measures}:
+        unit, spec = bench.unit_of(name), specs.get(name)
+        facts: dict[str, Any] = {}
+        if unit is not None:
+            # Printed as percent, and kept as shares.
+            called = "proportion" if unit.scale == 100 else unit.suffix.strip()
+            facts = {"unit": called, "low": unit.low, "high": unit.high}
+        if spec is not None:
+            asked = tuple(one.role for one in bench.questions if one.name in spec.questions)
+            facts |= {"says": spec.says, "better": spec.better}
+            facts |= {"questions": spec.questions, "roles": asked}
+        found[name] = Metric(**facts)
+    return found
+
+
+def _settings_of(bench: Benchmark, record: RunRecord) -> Table | None:
+    """Every rule and option that the run was measured under, beside what the published code has."""
+    if bench.book is None:
+        return None
+    found = bench.book.listing(bench.rules, bench.options)
+    return Table(
+        name="settings",
+        title=f"Rules and options of the run ({record.benchmark})",
+        columns=("setting", "value", "published", "decides"),
+        rows=tuple(
+            (
+                one.name,
+                one.value or "–",
+                "–" if one.published is None else one.published,
+                one.decides,
+            )
+            for one in found
+        ),
+        headline=("value", "published", "decides"),
+        notes=("Published: what the authors' code has; – of options, which both editions share.",),
+        signature=record.signature,
+        edition=record.edition,
     )
 
 
@@ -242,6 +292,7 @@ def report(
     csv: str | Path | None = None,
     latex: str | Path | None = None,
     figures: str | Path | None = None,
+    eee: str | Path | None = None,
     columns: Sequence[str] = (),
     cards: int = CARDS,
     seed: int = 0,
@@ -272,7 +323,7 @@ def report(
         raise BadInput(f"--seed {seed}: it must be from 0 to {_LARGEST_SEED}.")
     places = [Path(folder) for folder in folders]
     page = Path(out) if out is not None else (places[0] if len(places) == 1 else Path()) / _PAGE
-    wanted = {"csv": csv, "latex": latex, "figures": figures}
+    wanted = {"csv": csv, "latex": latex, "figures": figures, "eee": eee}
     exports = {option: Path(place) for option, place in wanted.items() if place is not None}
     if out is not None or len(places) != 1:
         _check_page(page)
@@ -322,6 +373,26 @@ def kept_today(
         again = kept.bench.measure(kept.tables)
         measures = msgspec.structs.replace(measures, measures=again)
     return msgspec.structs.replace(kept, record=record, measures=measures), opened
+
+
+def shown_in_a_notebook(run: Run) -> str:
+    """What a run answers of each reader, and the headline of its first table, as HTML."""
+    from overread.benchmarks.exhibits.cells import cell
+
+    record = run.record
+    answers = Table(
+        name="answers",
+        title=run.headlines[0].question if run.headlines else f"A run of {record.benchmark}",
+        columns=("model", "answer", "by", "number"),
+        rows=tuple(
+            (one.reader, one.answer, one.measure.measure, one.measure.label or cell(one.measure))
+            for one in run.headlines
+        ),
+        notes=(f"{record.n_cases} cases of {record.dataset}, edition {record.edition}.",),
+        signature=record.signature,
+    )
+    tables = [one for one in run.exhibits.values() if isinstance(one, Table)]
+    return "".join(one._repr_html_() for one in (answers, *tables[:1]))
 
 
 # ---------------------------------------------------------------- where things go
@@ -392,11 +463,13 @@ def _write(
     """Everything is made beside its place, and moved there when all of it is there."""
     from overread.report import exports as made_of
     from overread.report import write_report
+    from overread.report.eval_records import write_eval_records
 
     writers: dict[str, _Writer] = {
         "csv": lambda place: made_of.write_csv_files(place, runs),
         "latex": lambda place: made_of.write_latex_files(place, runs, columns),
         "figures": lambda place: made_of.write_figure_files(place, runs),
+        "eee": lambda place: write_eval_records(place, runs),
     }
     with file_being_written(f"--out {page}", page) as made:
         write_report(made, runs)
