@@ -129,7 +129,12 @@ def test_ties_count_half(sure):
 def test_one_patient_has_an_auroc_without_interval(sure):
     rows = [(i % 2, i % 2, 0.2 + 0.5 * (i % 2) + i / 100) for i in range(12)]
     one, several = (measured(sure(*rows, patients=many))("auroc", "r") for many in (1, 12))
-    assert (one.value, one.low, one.high, one.flags) == (several.value, None, None, ("one_cluster",))
+    assert (one.value, one.low, one.high, one.flags) == (
+        several.value,
+        None,
+        None,
+        ("one_cluster",),
+    )
     assert several.low is not None
 
 
