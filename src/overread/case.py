@@ -555,6 +555,7 @@ class Headline(msgspec.Struct, frozen=True, kw_only=True):
     """What a benchmark says of one reader in a sentence, and the measure it stands on.
 
     `answer` is its short form: yes, no, in part, or cannot tell (the data do not decide it).
+    `lead` is the sentence without its numbers, at most 40 words.
     """
 
     reader: str
@@ -562,6 +563,7 @@ class Headline(msgspec.Struct, frozen=True, kw_only=True):
     answer: Literal["yes", "no", "in part", "cannot tell"]
     sentence: str
     measure: Measure
+    lead: str = ""
 
 
 class Slide(msgspec.Struct, frozen=True, kw_only=True):
@@ -600,7 +602,10 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Table(msgspec.Struct, frozen=True, kw_only=True):
-    """An exhibit that is a table: cells are ready to print; `signature` says what it stands on."""
+    """An exhibit that is a table: cells are ready to print; `signature` says what it stands on.
+
+    `finding` is what it shows, in one line, and `measures` are those the line goes by.
+    """
 
     name: str
     title: str
@@ -608,6 +613,8 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     rows: tuple[tuple[str, ...], ...]
     signature: str = ""
     notes: tuple[str, ...] = ()
+    finding: str = ""
+    measures: tuple[str, ...] = ()
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
@@ -627,6 +634,8 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     alt: str
     signature: str = ""
     notes: tuple[str, ...] = ()
+    finding: str = ""
+    measures: tuple[str, ...] = ()
 
     @property
     def rows(self) -> list[dict[str, Any]]:

@@ -33,6 +33,13 @@ def report(
     include_images: options.IncludeImages = False,
     cases: Annotated[int | None, Option(help="How many cases the page embeds (60).")] = None,
     seed: Annotated[int, Option(help="Of the sample of cases.")] = 0,
+    title: Annotated[str, Option(help="Of the page; models, data and day where left out.")] = "",
+    policy: Annotated[
+        Path | None, Option(help="A gate's rules: the page shows its verdict.")
+    ] = None,
+    board: Annotated[
+        Path | None, Option(help="A print of two pages: matrix, gate, limitations.")
+    ] = None,
     json: options.Json = False,
 ) -> int:
     """Write one page of some runs that opens from disk, and files for a paper.
@@ -48,6 +55,9 @@ def report(
         latex=latex,
         figures=figures,
         seed=seed,
+        title=title,
+        policy=policy,
+        board=board,
         tell=options.tell,
         **wanted,
     )
@@ -55,6 +65,10 @@ def report(
         return options.print_json(done)
     for kind, files in done.files.items():
         print(f"{kind}: {len(files)} files in {files[0].parent}")
+    if done.gate is not None:
+        print(f"gate: {done.gate}")
+    if done.board is not None:
+        print(done.board)
     print(done.page, flush=True)
     return 0
 

@@ -23,8 +23,12 @@ _HIDDEN: Final = re.compile(
     "\ufff9-\ufffb\ud800-\udfff]"
 )
 _HALVES: Final = re.compile("[\ud800-\udfff]")
-# A table of more rows is folded, unless it is the first of its run.
-FOLDED_FROM: Final = 25
+# A table of so many rows has a field that filters them.
+LONG_FROM: Final = 25
+
+_NUMBERS: Final = ' class="num"'
+# What stands where there is no number.
+_NO_NUMBER: Final = frozenset({"n/a", "-"})
 
 # Longer cells are lines of text and wrap, unless they are numbers.
 _LINE: Final = 40
@@ -75,7 +79,7 @@ def hash_of(text: str) -> str:
 
 # In the order in which they run: report.js comes last, for it opens the place an address names.
 _SCRIPTS: Final = ("elements.js", "cases.js", "report.js")
-_STYLES: Final = ("report.css", "cases.css")
+_STYLES: Final = ("matrix.css", "report.css", "cases.css")
 
 
 def scripts() -> str:
@@ -111,11 +115,19 @@ def content_security(*, served: bool) -> str:
 
 def grid(columns: Sequence[str], rows: Sequence[Sequence[str]], label: str) -> str:
     """A table that scrolls by itself where the window is narrow; `label` names it."""
-    head = "".join(f'<th scope="col">{shown(column)}</th>' for column in columns)
+    numbers = [
+        bool(rows) and all(_is_number(row[at]) for row in rows if at < len(row))
+        for at in range(len(columns))
+    ]
+    head = "".join(
+        f'<th scope="col"{_NUMBERS if number else ""}>{shown(column)}</th>'
+        for column, number in zip(columns, numbers, strict=True)
+    )
     body = "\n".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in rows)
     numbered = all(row[0].isdecimal() for row in rows if row)
     kind = "sorts numbered" if numbered else "sorts"
-    return f"""<div class="scroll" tabindex="0" role="region" aria-label="{shown(label)}">
+    long = " long" if len(rows) >= LONG_FROM else ""
+    return f"""<div class="scroll{long}" tabindex="0" role="region" aria-label="{shown(label)}">
 <table class="{kind}">
 <thead><tr>{head}</tr></thead>
 <tbody>
@@ -124,18 +136,20 @@ def grid(columns: Sequence[str], rows: Sequence[Sequence[str]], label: str) -> s
 </table></div>"""
 
 
-def unfolding(rows: int, inside: str, *, folded: bool) -> str:
-    """The same, folded where it is long."""
-    if not folded or rows < FOLDED_FROM:
-        return inside
-    return f'<details class="long"><summary>{rows} rows</summary>\n{inside}\n</details>'
+def _is_number(text: str) -> bool:
+    """Whether a cell stands to the right in a column of numbers: one, or that there is none."""
+    return text in _NO_NUMBER or _NUMBER.fullmatch(text) is not None
 
 
 def _cell(text: str) -> str:
     """A number with what it stands on below it, so that ten measures fit a screen; or text."""
     number = _NUMBER.fullmatch(text)
-    if not number or text == number[1]:
+    if text in _NO_NUMBER or (number and text == number[1]):
+        return f"<td{_NUMBERS}>{shown(text)}</td>"
+    if not number:
         wraps = ' class="text"' if len(text) > _LINE else ""
         return f"<td{wraps}>{shown(text)}</td>"
     value, *below = (shown(part.strip()) for part in number.groups(default=""))
-    return f"<td>{value}{''.join(f'<small>{part}</small>' for part in below if part)}</td>"
+    return (
+        f"<td{_NUMBERS}>{value}{''.join(f'<small>{part}</small>' for part in below if part)}</td>"
+    )

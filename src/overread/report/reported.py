@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from overread.case import Card, Figure, Headline, Measure, Policy, Shown, Table
+from overread.measuring.units import Unit
 from overread.records import RunRecord
 from overread.report.drawings import Drawings
 
@@ -25,6 +26,7 @@ class Reported(msgspec.Struct, frozen=True, kw_only=True):
     `strata` says which they are, a line each, and `seed` what drew them. `slides` are rendered
     pictures by case and number of the slide on its card, in the size a reader was shown them, since
     boxes are in those pixels; the page shrinks them. A slide without one is named and not shown.
+    `units` say what the measures of headlines are counted in, where their names do not.
     `facets` are the words cards may be filtered by; where there are none, those of the cards.
     `include_images` says that whoever asked for the page may see pictures and texts of a set that
     is not open: without it the page leaves them out, whatever it is given. `drawings` are those of
@@ -44,6 +46,7 @@ class Reported(msgspec.Struct, frozen=True, kw_only=True):
     strata: Sequence[str] = ()
     slides: Mapping[tuple[str, int], Shown] = {}
     facets: Mapping[str, Sequence[str]] = {}
+    units: Mapping[str, Unit] = {}
     include_images: bool = False
     drawings: Drawings = msgspec.field(default_factory=Drawings)
 

@@ -18,7 +18,18 @@ import msgspec
 
 from overread import __version__
 from overread.benchmarks.base import Benchmark, Tables
-from overread.case import BadInput, Card, Clip, Inline, Measure, Picture, Policy, Shown, Source
+from overread.case import (
+    BadInput,
+    Card,
+    Clip,
+    Headline,
+    Inline,
+    Measure,
+    Picture,
+    Policy,
+    Shown,
+    Source,
+)
 from overread.records import RUN_FILES, RunRecord, check_folder, folder_being_written, make_private
 from overread.report import DISCLAIMER
 from overread.runs._kept import Kept, kept_runs, records_of
@@ -29,8 +40,9 @@ from overread.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from overread.imaging import Films
+    from overread.measuring.units import Unit
     from overread.report import Drawings, Reported
-    from overread.report.gate import Gated, GatedRun
+    from overread.report.gate import Gated, GatedRun, Outcome
 
 _PAGE: Final = "report.html"
 _MOST_CARDS: Final = 2_000
@@ -38,6 +50,7 @@ _LARGEST_SEED: Final = 2**32 - 1
 # What every page of ours has near its beginning.
 _MARK: Final = b"<title>Overread: "
 _MARK_WITHIN: Final = 4096
+_LONGEST_TITLE: Final = 200
 
 CARDS: Final = 60
 """How many cases the page of `report` embeds, as far as there is room for them."""
@@ -78,6 +91,7 @@ def reported(
         chosen, strata = choose(index, cards, seed)
         shown = list(cards_with_slides(bench, opened, tables, chosen))
     slides = Pictures(shown)
+    headlines = list(bench.headlines(measures))
     asked = tables.asked_under
     return Reported(
         record=msgspec.structs.replace(
@@ -87,7 +101,7 @@ def reported(
         ),
         measures=measures,
         exhibits=list((exhibits | pictured).values()),
-        headlines=list(bench.headlines(measures)),
+        headlines=headlines,
         methods=bench.methods(None if asked == bench.edition else asked),
         limitations=bench.limitations(measures),
         published=published_beside(record, kept.measures),
@@ -96,9 +110,24 @@ def reported(
         seed=seed,
         strata=strata,
         slides=slides,
+        units=_units(bench, headlines),
         include_images=include_images,
         drawings=drawings or Drawings.kept_in(kept.folder),
     )
+
+
+def answers_of(kept: Kept) -> Reported:
+    """What the matrix of a run is made of, and nothing else of it."""
+    from overread.report import Reported
+
+    headlines = list(kept.bench.headlines(kept.measures.measures))
+    return Reported(record=kept.record, headlines=headlines, units=_units(kept.bench, headlines))
+
+
+def _units(bench: Benchmark, headlines: Sequence[Headline]) -> dict[str, Unit]:
+    """What the numbers that decide are counted in, as far as the benchmark declares it."""
+    names = dict.fromkeys(one.measure.measure for one in headlines)
+    return {name: unit for name in names if (unit := bench.unit_of(name)) is not None}
 
 
 def may_show_texts(record: RunRecord, include_images: bool) -> bool:
@@ -212,9 +241,12 @@ _OF_THE_RECORD: Final = ReportedRun.__struct_fields__[1:-1]
 
 
 class Reporting(msgspec.Struct, frozen=True, kw_only=True):
-    """What was written, and of what: the page, and by kind the files for a paper."""
+    """What was written, and of what: the page, a print for a board, what the gate says, and by kind
+    the files for a paper."""
 
     page: Path
+    board: Path | None
+    gate: Outcome | None
     files: dict[str, list[Path]]
     runs: list[ReportedRun]
     # How many cases are on the page to be looked at, of how many; by run.
@@ -231,6 +263,9 @@ def report(
     figures: str | Path | None = None,
     cards: int = CARDS,
     seed: int = 0,
+    title: str = "",
+    policy: str | Path | None = None,
+    board: str | Path | None = None,
     tell: Tell | None = None,
 ) -> Reporting:
     """Write the page of some runs, and what is asked for beside it.
@@ -238,7 +273,8 @@ def report(
     Without `out` the page of one run goes into its folder, that of several into the working folder.
     A file is replaced only if it is such a page, a folder only if it holds an earlier export.
     Pictures of a set that is not open, and texts of a credentialed one, are shown only with
-    `include_images`. `cards` cases are chosen by `seed` for the page to embed.
+    `include_images`. `cards` cases are chosen by `seed` for the page to embed. With a `policy` the
+    page has the gate's verdict; `board` is a file for a print of two pages.
     `tell` gets a line for a run whose set's card has become stricter.
 
     Examples
@@ -256,9 +292,17 @@ def report(
     page = Path(out) if out is not None else (places[0] if len(places) == 1 else Path()) / _PAGE
     wanted = {"csv": csv, "latex": latex, "figures": figures}
     exports = {option: Path(place) for option, place in wanted.items() if place is not None}
+    if len(title) > _LONGEST_TITLE:
+        raise BadInput(f"--title: {len(title)} characters; at most {_LONGEST_TITLE} fit.")
     if out is not None or len(places) != 1:
         _check_page(page)
+    print_place = None if board is None else Path(board)
+    if print_place is not None:
+        _check_page(print_place, "--board")
+        if print_place.resolve() == page.resolve():
+            raise BadInput(f"--board {board}: the page goes there. Give another file.")
     _check_exports(exports, places)
+    gated = None if policy is None else gate(places, policy)
     drawings = [Drawings.kept_in(place) for place in places]
     for kept_drawings in drawings:
         kept_drawings.warm_up()
@@ -271,12 +315,15 @@ def report(
         reported(kept, found, include_images=include_images, cards=cards, seed=seed, drawings=drawn)
         for (kept, found), drawn in zip(pictured, drawings, strict=True)
     ]
-    policy: Policy = (
+    kept_private: Policy = (
         "credentialed" if any(k.record.policy == "credentialed" for k in opened) else "open"
     )
+    pages = {page: "--out", **({} if print_place is None else {print_place: "--board"})}
     return Reporting(
         page=page,
-        files=_write(page, runs, exports, policy),
+        board=print_place,
+        gate=None if gated is None else gated.outcome,
+        files=_write(pages, runs, exports, kept_private, title=title, gated=gated),
         runs=[
             ReportedRun(
                 folder=str(kept.folder),
@@ -309,9 +356,9 @@ def kept_today(
 # ---------------------------------------------------------------- where things go
 
 
-def _check_page(page: Path) -> None:
+def _check_page(page: Path, option: str = "--out") -> None:
     """Refuse a place that is not a page of ours, before anything is made."""
-    called = f"--out {page}"
+    called = f"{option} {page}"
     with writing_to(called):
         if page.is_dir():
             raise BadInput(f"{called}: a folder stands there. Give a file, as {_PAGE}.")
@@ -362,14 +409,20 @@ def _check_exports(exports: Mapping[str, Path], runs: Sequence[Path]) -> None:
 
 
 def _write(
-    page: Path,
+    pages: Mapping[Path, str],
     runs: Sequence[Reported],
     exports: Mapping[str, Path],
     policy: Policy,
+    *,
+    title: str,
+    gated: Gated | None,
 ) -> dict[str, list[Path]]:
-    """Everything is made beside its place, and moved there when all of it is there."""
+    """Everything is made beside its place, and moved there when all of it is there.
+
+    `pages` are files by the option that named them.
+    """
     from overread.report import exports as made_of
-    from overread.report import write_report
+    from overread.report import write_board, write_report
 
     writers = {
         "csv": made_of.write_csv_files,
@@ -379,10 +432,12 @@ def _write(
     files: dict[str, list[Path]] = {}
     stale: list[Path] = []
     with ExitStack() as stack:
-        made = stack.enter_context(file_being_written(f"--out {page}", page))
-        write_report(made, runs)
-        if policy == "credentialed":
-            made.chmod(0o600)
+        for page, option in pages.items():
+            made = stack.enter_context(file_being_written(f"{option} {page}", page))
+            write = write_board if option == "--board" else write_report
+            write(made, runs, title=title, gated=gated)
+            if policy == "credentialed":
+                made.chmod(0o600)
         for option, folder in exports.items():
             old = made_of.earlier(folder)
             place = stack.enter_context(folder_being_written(folder, policy))
