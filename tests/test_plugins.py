@@ -10,7 +10,7 @@ import pytest
 from overread import plugins
 from overread.benchmarks import registry
 from overread.case import BadInput
-from overread.readers.spec import known_kinds, parse_spec
+from overread.readers.spec import KINDS, known_kinds, parse_spec
 from support.commands import Overread, overread, phantom_cache, workspace
 from support.packages import install
 
@@ -144,7 +144,7 @@ def test_an_unknown_kind_is_answered_with_all_there_are(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for spec in ("no:thing", {"kind": "no", "model": "thing"}):
-        with pytest.raises(BadInput, match=r"expected one of openai:…, control:…, recorded:…, for"):
+        with pytest.raises(BadInput, match=rf"expected one of {':…, '.join(KINDS)}:…, for"):
             parse_spec(spec)
     install(place, monkeypatch, "yes", SAYS_YES, readers="yes = yes:SaysYes")
     with pytest.raises(BadInput, match=r"recorded:…, yes:… \(.* of overread; yes of yes 1\.0\)"):

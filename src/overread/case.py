@@ -20,6 +20,8 @@ Modality = Literal["multimodal", "text", "vision"]
 Policy = Literal["open", "research", "credentialed"]
 Outcome = Literal["answered", "unparsed", "refused", "unanswered", "not_judged"]
 Condition: TypeAlias = Mapping[str, str | int]
+# What is known of how a reader came to its replies, by name.
+Fact: TypeAlias = str | int | float | bool
 
 
 class BadInput(Exception):
@@ -285,6 +287,8 @@ class Prompt(msgspec.Struct, frozen=True, gc=False):
     """A rendered request: exactly what any reader sees, be it a server or a control.
 
     `digest` names the request it was rendered from (hexadecimal), for readers that look replies up.
+    `draw` names the reply (hexadecimal) where it is sampled: readers that draw it themselves take
+    their seed from it, so that repeats and cases differ and the same command draws the same.
     `case` is the item's id for controls that are made of the cases (`Traits.told_case`); it is
     empty for every other reader.
     """
@@ -292,6 +296,7 @@ class Prompt(msgspec.Struct, frozen=True, gc=False):
     messages: tuple[PromptMessage, ...]
     decoding: Decoding = Decoding()
     digest: str = ""
+    draw: str = ""
     case: str = ""
 
     @property
@@ -428,10 +433,12 @@ def _joined(first: _Parts, second: _Parts) -> _Parts:
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """How hard a reader may be driven. Never part of a reply's key.
 
+    `begin` is how many calls are made at once at first; a reader that bears it gets more.
     `patience` is how many seconds in all a trial waits because its server asks for it.
     """
 
     concurrency: int = 16
+    begin: int = 8
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
     timeout: float = 120.0

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from overread import __version__
-from overread.case import BadInput, Decoding, Measure, Policy, Traits
+from overread.case import BadInput, Decoding, Fact, Measure, Policy, Traits
 from overread.files import open_file, parse_toml, read_bytes, read_text, size_words
 from overread.scratch import UNFINISHED, scratch_folder, sweep
 
@@ -63,6 +63,9 @@ class ReaderEntry(msgspec.Struct, frozen=True, kw_only=True):
     fingerprints: tuple[str, ...] = ()
     listed: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
+    # How the replies that this run asked for came about, as the reader says; none where all of them
+    # were there already.
+    facts: dict[str, Fact] = {}
 
 
 class JudgeEntry(ReaderEntry, frozen=True, kw_only=True):

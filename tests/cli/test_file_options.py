@@ -10,14 +10,13 @@ import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
-from typing import get_type_hints
 
 import pytest
-import typer
-from typer.models import OptionInfo
 
 import overread as ov
-from overread.cli.app import app
+from overread.cli.app import COMMANDS
+from overread.cli.command_line import Option, parameters_of
+from overread.runs import plan_batch
 from support import datasets
 from support.commands import GOLDEN, Overread, write_manifest
 from support.warm import forked
@@ -70,6 +69,9 @@ OPTIONS: dict[str, list[str]] = {
         "import", "medcmr", "--cases", "phantom:28", "--replies", "told", "--out", "new",
         "--judge", "control:lexical-judge", "--store", PLACE,
     ],
+    "import-batch batch": ["import-batch", PLACE, "own.csv"],
+    "import-batch results": ["import-batch", "batch", PLACE],
+    "import-batch --store": ["import-batch", "batch", "own.csv", "--store", PLACE],
     "judge run": ["judge", PLACE, "--judge", "control:lexical-judge"],
     "judge --store": ["judge", "medcmr", "--judge", "control:lexical-judge", "--store", PLACE],
     "judge-sample run": ["judge-sample", PLACE, "--out", "new"],
@@ -77,6 +79,7 @@ OPTIONS: dict[str, list[str]] = {
     "judge-sample --filled": ["judge-sample", "medcmr", "--filled", PLACE, "--key", "own.csv"],
     "judge-sample --key": ["judge-sample", "medcmr", "--filled", "sheet.csv", "--key", PLACE],
     "measure run": ["measure", PLACE],
+    "plan --batch": ["plan", *_G[1:-1], "openai:m@http://127.0.0.1:9/v1", "--batch", PLACE],
     "plan --out": [],  # taken for the sake of `run`, and not looked at
     "plan --only": ["plan", *_G[1:], "--only", PLACE],
     "plan --store": ["plan", *_G[1:], "--store", PLACE],
@@ -138,22 +141,16 @@ NAMED = {
 EVERY = {name: words for name, words in (OPTIONS | NAMED).items() if words}
 
 
-def _paths(commands: typer.Typer, name: str = "") -> Iterator[str]:
+def _paths() -> Iterator[str]:
     """Every parameter of the commands that takes a path, as `command --option`."""
-    for group in commands.registered_groups:
-        assert group.typer_instance is not None
-        yield from _paths(group.typer_instance, f"{group.name} ")
-    for command in commands.registered_commands:
-        assert command.callback is not None
-        for parameter, hint in get_type_hints(command.callback, include_extras=True).items():
-            if "pathlib.Path" in str(hint):
-                option = isinstance(hint.__metadata__[0], OptionInfo)
-                shown = f"--{parameter.replace('_', '-')}" if option else parameter
-                yield f"{name}{command.name} {shown}"
+    for name, command in COMMANDS.every():
+        for one in parameters_of(command):
+            if one.kind is Path:
+                yield f"{name} {one.shown if isinstance(one.about, Option) else one.name}"
 
 
 def test_every_option_that_takes_a_path_is_tried_here() -> None:
-    assert set(_paths(app)) == set(OPTIONS)
+    assert set(_paths()) == set(OPTIONS)
 
 
 @pytest.fixture(scope="module")
@@ -167,6 +164,13 @@ def made(tmp_path_factory: pytest.TempPathFactory, phantom_cache: Path) -> Path:
         judges=["control:lexical-judge"], settings={"boot": "100", "checks": "4"},
         out=place / "medcmr", **store,
     )  # fmt: skip
+    plan_batch(
+        "grounding",
+        "phantom:16",
+        ["openai:m@http://127.0.0.1:9/v1"],
+        folder=place / "batch",
+        **store,
+    )
     (place / "folder").mkdir()
     (place / "replies").mkdir()
     (place / "told").mkdir()

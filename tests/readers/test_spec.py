@@ -44,7 +44,13 @@ def test_a_table_says_the_same() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "name"), [("control:looks", "control:looks"), ("recorded:a.jsonl", "recorded:a.jsonl")]
+    ("text", "name"),
+    [
+        ("control:looks", "control:looks"),
+        ("recorded:a.jsonl", "recorded:a.jsonl"),
+        ("hf:org/model", "hf:org/model"),
+        ("hf:/models/of/mine", "hf:mine"),
+    ],
 )
 def test_names_of_other_kinds(text: str, name: str) -> None:
     assert parse_spec(text).name == name
@@ -55,7 +61,10 @@ def test_names_of_other_kinds(text: str, name: str) -> None:
     [
         ("", "expected one of"),
         ("qwen", "openai:…"),
-        ("hf:model", "expected one of"),
+        ("no:model", "expected one of"),
+        ("hf:m?batch=0", "batch is 0; it is from 1 to 1024"),
+        ("hf:m?dtype=int8", "dtype"),
+        ("openai:m@http://h/v1?batch=4", "batch is an option of hf: and vllm: readers"),
         ("openai:model", "openai:MODEL@BASE_URL"),
         ("openai:@http://h/v1", "openai:MODEL@BASE_URL"),
         ("openai:m@ftp://h/v1", "base URL"),

@@ -12,7 +12,8 @@ import polars as pl
 from PIL import Image
 
 from overread.case import Card, Inline, Picture, Said, Shown, Slide
-from overread.report.serving import Browsable, Serving, bound, serving
+from overread.door import bound
+from overread.report.serving import Browsable, Serving, serving
 
 __all__ = ["HOSTILE", "Row", "browsable", "frame_of", "picture_of", "served_to", "when_served"]
 

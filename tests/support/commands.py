@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import functools
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -11,14 +10,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-import typer.main
 
 from overread import report
 from overread.cli.app import main
 from support.drawn_once import draw_once
-
-# The parser of all commands is made anew for every command line; one serves all of a test process.
-typer.main.get_command = functools.cache(typer.main.get_command)
 
 WRITE_REPORT = report.write_report
 

@@ -11,73 +11,52 @@ import gc
 import io
 import os
 import sys
-from collections.abc import Callable, Mapping
 from typing import Final, NoReturn
-
-import typer
 
 from overread import __version__
 from overread.case import BadInput
-from overread.cli import build, checks, finished, power, run
+from overread.cli.command_line import Commands, WrongWords
 from overread.cli.options import tell
 from overread.cli.show import write_no_more
 
-__all__ = ["app", "main"]
+__all__ = ["COMMANDS", "main"]
 
 _OTHER_STORE = "Make room if the disk is full; else give another file with --store."
 
-app = typer.Typer(
-    name="overread",
-    help="The second reading for medical vision-language models.\n\n"
+COMMANDS: Final = Commands(
+    "overread",
+    "The second reading for medical vision-language models.\n\n"
     "Evaluation software, not a medical device; a passed gate is not a clearance.",
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
+    {
+        "demo": "run:demo",
+        "build": "build:build",
+        "run": "run:run",
+        "plan": "run:plan",
+        "power": "power:power",
+        "measure": "run:measure",
+        "report": "finished:report",
+        "serve": "finished:serve",
+        "compare": "finished:compare",
+        "import": "run:import_results",
+        "import-batch": "run:import_batch",
+        "judge": "run:judge",
+        "judge-sample": "finished:judge_sample",
+        "error-sample": "finished:error_sample",
+        "rank-sample": "finished:rank_sample",
+        "transfer": "finished:transfer",
+        "gate": "finished:gate",
+        "selfcheck": "checks:selfcheck",
+        "sight": "checks:sight",
+        "doctor": "checks:doctor",
+        "published": "finished:published",
+        "store": Commands(
+            "overread store",
+            "The reply store: what is kept, and having it forgotten.",
+            {"forget": "checks:forget", "list": "checks:list_kept"},
+        ),
+    },
+    version=f"overread {__version__}",
 )
-
-
-def _version(wanted: bool) -> None:
-    if wanted:
-        print(f"overread {__version__}")
-        raise typer.Exit
-
-
-@app.callback(invoke_without_command=True)
-def _top(
-    context: typer.Context,
-    version: bool = typer.Option(
-        False, "--version", callback=_version, is_eager=True, help="Print the version and leave."
-    ),
-) -> None:
-    if context.invoked_subcommand is None:
-        print(context.get_help())
-
-
-_COMMANDS: Final[Mapping[str, Callable[..., int]]] = {
-    "demo": run.demo,
-    "build": build.build,
-    "run": run.run,
-    "plan": run.plan,
-    "power": power.power,
-    "measure": run.measure,
-    "report": finished.report,
-    "serve": finished.serve,
-    "compare": finished.compare,
-    "import": run.import_results,
-    "judge": run.judge,
-    "judge-sample": finished.judge_sample,
-    "error-sample": finished.error_sample,
-    "rank-sample": finished.rank_sample,
-    "transfer": finished.transfer,
-    "gate": finished.gate,
-    "selfcheck": checks.selfcheck,
-    "sight": checks.sight,
-    "doctor": checks.doctor,
-    "published": finished.published,
-}
-for _name, _command in _COMMANDS.items():
-    app.command(_name)(_command)
-app.add_typer(checks.store_app, name="store")
 
 
 def main() -> NoReturn:
@@ -91,9 +70,7 @@ def main() -> NoReturn:
     except UnicodeEncodeError:
         _leave("an argument is not UTF-8. Use a UTF-8 locale, as LC_ALL=C.UTF-8.", 2)
     try:
-        code = app(standalone_mode=False)
-        if code == 130:  # what the command-line library makes of a KeyboardInterrupt
-            raise KeyboardInterrupt
+        code: object = COMMANDS.call(sys.argv[1:])
         sys.stdout.flush()
     except KeyboardInterrupt:
         again = "without --fresh" if "--fresh" in sys.argv else "again"
@@ -103,7 +80,7 @@ def main() -> NoReturn:
             3,
         )
     except SystemExit as left:
-        # The command-line library turns a broken pipe into 1, which here means a failed check.
+        # Rich turns a broken pipe into 1, which here means a failed check.
         code = 0 if isinstance(left.__context__, BrokenPipeError) else left.code
     except Exception as error:
         _explain(error)
@@ -124,10 +101,10 @@ def _explain(error: BaseException) -> None:
         sys.exit(0)
     if isinstance(error, BadInput):
         _leave(str(error), 2)
-    if hasattr(error, "format_message"):  # a usage error of the command-line library
-        _leave(f"{error.format_message().rstrip('.')}. See --help.", 2)
-    if kind in ("Unfinished", "Abort"):
-        _leave(str(error) or "aborted.", 3)
+    if isinstance(error, WrongWords):
+        _leave(f"{error}. See --help.", 2)
+    if kind == "Unfinished":
+        _leave(str(error), 3)
     if type(error).__module__ == "sqlite3" and "locked" in str(error):
         _leave("another process holds the reply store. Wait for it or end it, and run again.", 2)
     if type(error).__module__ == "sqlite3":

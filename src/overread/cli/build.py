@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
-from typer import Option
 
 from overread import runs
 from overread.case import BadInput
 from overread.cli import options
+from overread.cli.command_line import Option
 from overread.cli.show import print_table
 
 if TYPE_CHECKING:

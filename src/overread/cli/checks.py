@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
-import typer
-from typer import Argument, Option
 
 from overread import runs
 from overread.case import BadInput, Table, printable
 from overread.cli import options
+from overread.cli.command_line import Argument, Option
 from overread.cli.show import print_table, watch
 
 if TYPE_CHECKING:
@@ -116,18 +115,6 @@ def doctor(
     return 1 if any(f.state == "wrong" for f in findings) else 0
 
 
-store_app = typer.Typer(
-    help="The reply store: what is kept, and having it forgotten.",
-    rich_markup_mode=None,
-)
-
-
-@store_app.callback(invoke_without_command=True)
-def _top(context: typer.Context) -> None:
-    if context.invoked_subcommand is None:
-        print(context.get_help())
-
-
 def _place(store: Path | None) -> Path:
     place = runs.default_store(store)
     if not place.exists():
@@ -135,7 +122,6 @@ def _place(store: Path | None) -> Path:
     return place
 
 
-@store_app.command("forget")
 def forget(
     dataset: Annotated[
         str | None, Argument(help="A data set, as `overread store list` names it.")
@@ -170,8 +156,7 @@ def forget(
     return 0
 
 
-@store_app.command("list")
-def list_(store: options.StoreFile = None, json: options.Json = False) -> int:
+def list_kept(store: options.StoreFile = None, json: options.Json = False) -> int:
     """List whose replies are kept, about which data sets, and when they were given.
 
     Example: overread store list

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
-from typer import Argument, Option
 
 import overread.runs
 from overread.case import BadInput, printable
 from overread.cli import options
+from overread.cli.command_line import Argument, Option
 from overread.cli.show import print_table, write_no_more
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
-from typer import Argument, Option
 
 from overread.benchmarks.registry import benchmark_names
 from overread.case import BadInput, Table, printable
+from overread.cli.command_line import Argument, Option
 from overread.cli.show import print_table
 
 if TYPE_CHECKING:
@@ -168,5 +168,10 @@ def _reasons(tallies: Mapping[str, Tally]) -> str:
     reasons: Counter[str] = Counter()
     for tally in tallies.values():
         reasons.update(tally.reasons)
-    told = ", ".join(f"{reason} × {times}" for reason, times in sorted(reasons.items()))
+    told = counted(reasons)
     return f" ({told})" if told else ""
+
+
+def counted(reasons: Mapping[str, int]) -> str:
+    """`HTTP 400 × 12, timeout × 3`."""
+    return ", ".join(f"{reason} × {times}" for reason, times in sorted(reasons.items()))

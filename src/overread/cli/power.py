@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Option
-
 from overread import runs
 from overread.case import BadInput, Table, printable
 from overread.cli import options
+from overread.cli.command_line import Option
 
 if TYPE_CHECKING:
     from overread.runs import Power

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-from typer import Argument, Option
+from typing import TYPE_CHECKING, Annotated, Any
 
 from overread import runs
 from overread.case import BadInput, Table
 from overread.cli import options
+from overread.cli.command_line import Argument, Option
 from overread.cli.show import print_table, watch
 
 if TYPE_CHECKING:
@@ -63,14 +62,28 @@ def plan(
     requests: Annotated[
         Path | None, Option(help="Also write every request here, for recorded: readers.")
     ] = None,
+    batch: Annotated[
+        Path | None, Option(help="A new folder for batch files of what has no reply yet.")
+    ] = None,
+    batch_limits: Annotated[
+        str | None,
+        Option(help="openai (default), azure, anthropic, google, xai, vllm, or N,SIZEMB a file."),
+    ] = None,
     fresh: options.Fresh = False,
     json: options.Json = False,
 ) -> int:
     """Print trials, kept replies, pictures, tokens and cost of a run; ask nothing.
 
+    With --batch, write what would be asked as files for a batch service; overread import-batch
+    takes its results.
+
     Example: overread plan grounding --cases phantom:480 --reader control:looks
     """
     asked = options.of_a_run(locals())
+    if batch is not None:
+        return _plan_batch(asked, batch, batch_limits or "openai", requests, json=json)
+    if batch_limits is not None:
+        raise BadInput("--batch-limits: there is no --batch. Give a folder for the files.")
     if asked is not None:
         forecasts = runs.plan(**asked, requests=requests)
         table = _forecast_table("What a run would ask", forecasts)
@@ -84,6 +97,76 @@ def plan(
         title = f"What {run.benchmark} over {run.cases} would ask ({run.out})"
         print_table(_forecast_table(title, run.forecasts))
     return 0
+
+
+def _plan_batch(
+    asked: dict[str, Any] | None, folder: Path, limits: str, requests: Path | None, *, json: bool
+) -> int:
+    if asked is None:
+        raise BadInput("--batch does not go with a study file. Plan its runs one by one.")
+    if requests is not None:
+        raise BadInput("--batch and --requests: give one of the two.")
+    if asked.pop("fresh"):
+        raise BadInput(
+            "--batch: what is asked anew cannot be told from old replies there. Leave --fresh out, "
+            "and give the reader revision=NAME; or have its replies forgotten."
+        )
+    made = runs.plan_batch(**asked, folder=folder, limits=limits)
+    if not json and not made.files:
+        print("Nothing to write: everything that can be asked now has a reply.")
+        return 0
+    table = Table(
+        name="batch",
+        title=f"Requests in {folder}",
+        columns=("file", "reader", "requests", "MB"),
+        rows=tuple(
+            (one.name, one.reader, f"{one.requests:,}", f"{one.size / 1e6:,.1f}")
+            for one in made.files
+        ),
+        notes=tuple(
+            f"{one.called}: {one.trials:,} trials planned, {one.written:,} requests written."
+            for one in made.readers
+        ),
+        signature=f"nothing was sent; then: overread import-batch {folder} RESULTS...",
+    )
+    return options.print_found(made, table, json=json)
+
+
+def import_batch(
+    batch: Annotated[
+        Path, Argument(metavar="RUN", help="The folder that overread plan --batch wrote.")
+    ],
+    results: Annotated[list[Path], Argument(metavar="FILE", help="What the service returned.")],
+    store: options.StoreFile = None,
+    json: options.Json = False,
+) -> int:
+    """Take the results of a batch into the reply store; nobody is asked.
+
+    Exits 3 when requests of the batch failed, or have no result yet. Then the same overread run
+    finds its replies there.
+
+    Example: overread import-batch batch output-1.jsonl errors-1.jsonl
+    """
+    found = runs.import_batch(batch, results, store=store, tell=options.tell)
+    rows = (
+        ("taken", found.taken, "kept as replies"),
+        ("already there", found.already, f"{found.differing:,} of them say something else"),
+        ("doubled", found.doubled, "the same result again"),
+        ("contradicting", found.contradicting, "another result of the same request"),
+        ("failed", found.failed, options.counted(found.reasons) or "kept as errors"),
+        ("foreign", found.foreign, "no request of this batch"),
+        ("malformed", found.malformed, "no result line"),
+        ("missing", found.missing, "requests without a result, beside the lines"),
+    )
+    table = Table(
+        name="import-batch",
+        title=f"{found.lines:,} lines",
+        columns=("what", "count", ""),
+        rows=tuple((what, f"{count:,}", said if count else "") for what, count, said in rows),
+        signature=str(batch),
+    )
+    options.print_found(found, table, json=json)
+    return 3 if found.missing or found.failed else 0
 
 
 def _forecast_table(title: str, forecasts: list[Forecast]) -> Table:

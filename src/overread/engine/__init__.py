@@ -1,6 +1,6 @@
 """Trials -> replies: the pipeline, the reply store and the pace."""
 
-from overread.engine.ask import Given, Plan, Tally, ask, chunks, read_back
+from overread.engine.ask import Given, Lacking, Plan, Tally, ask, chunks, lacking, read_back
 from overread.engine.store import Enrolment, Listed, Store, moment
 from overread.engine.store_file import is_network_mount, private_folder
 from overread.engine.studio import Sources, Studio, reply_key, request_digest
@@ -8,6 +8,7 @@ from overread.engine.studio import Sources, Studio, reply_key, request_digest
 __all__ = [
     "Enrolment",
     "Given",
+    "Lacking",
     "Listed",
     "Plan",
     "Sources",
@@ -17,6 +18,7 @@ __all__ = [
     "ask",
     "chunks",
     "is_network_mount",
+    "lacking",
     "moment",
     "private_folder",
     "read_back",

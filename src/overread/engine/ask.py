@@ -10,12 +10,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -216,7 +216,8 @@ class _Asking(msgspec.Struct):
         """The trials of a chunk that are not under way, each key once."""
         traits, tally = self.reader.traits, self.tally
         requests = [trial.request.for_reader(traits) for trial in chunk]
-        await self._digest_sources(requests)
+        if await _digest_sources(requests, self.studio):
+            await self._in_writer(self.studio.sources.keep)
         items: dict[bytes, _Item] = {}
         shared = 0
         for trial, request in zip(chunk, requests, strict=True):
@@ -241,18 +242,6 @@ class _Asking(msgspec.Struct):
             tally.planned += len(chunk)
             tally.shared += shared
         return list(items.values())
-
-    async def _digest_sources(self, requests: list[Request]) -> None:
-        unknown = list(self.studio.sources.unknown(requests))
-        if not unknown:
-            return
-        loop, studio = asyncio.get_running_loop(), self.studio
-        # A share for each thread: handing one file over costs as much as digesting it.
-        shares = [unknown[at :: studio.threads] for at in range(min(studio.threads, len(unknown)))]
-        await asyncio.gather(
-            *[loop.run_in_executor(studio.pool, _digest, studio.sources, one) for one in shares]
-        )
-        await self._in_writer(self.studio.sources.keep)
 
     # ------------------------------------------------------------ calling the reader
 
@@ -284,6 +273,8 @@ class _Asking(msgspec.Struct):
             return
         if item.case:
             prompt = msgspec.structs.replace(prompt, case=item.case)
+        if not prompt.decoding.greedy:
+            prompt = msgspec.structs.replace(prompt, draw=item.key.hex())
         limits, attempt, waited = self.reader.limits, 0, 0.0
         if limits.concurrency == 1:
             await earlier.wait()
@@ -420,6 +411,18 @@ class _Asking(msgspec.Struct):
         )
 
 
+async def _digest_sources(requests: list[Request], studio: Studio) -> bool:
+    """Read what must be read to name these requests; whether there was anything."""
+    unknown = list(studio.sources.unknown(requests))
+    loop = asyncio.get_running_loop()
+    # A share for each thread: handing one file over costs as much as digesting it.
+    shares = [unknown[at :: studio.threads] for at in range(min(studio.threads, len(unknown)))]
+    await asyncio.gather(
+        *[loop.run_in_executor(studio.pool, _digest, studio.sources, one) for one in shares]
+    )
+    return bool(unknown)
+
+
 def _digest(digest: SourceDigest, sources: Sequence[Source | Inline]) -> None:
     """A file that is not there is an error of its own trials, found again when they are keyed."""
     for source in sources:
@@ -517,6 +520,45 @@ def read_back(
             if given is not None:
                 given.add(kept)
             yield trial, kept.reply, ""
+
+
+class Lacking(NamedTuple):
+    """A trial without a reply: its key, what is to be shown of it, and when it was last tried why
+    it failed; or with a `fault`, for which it cannot be shown at all.
+    """
+
+    key: bytes
+    request: Request
+    digest: bytes = b""
+    pictures: Mapping[Slot, bytes] = {}
+    failed: str = ""
+    fault: str = ""
+
+
+async def lacking(
+    plan: Plan, reader: Reader, store: Store, studio: Studio, *, judges: bool = False
+) -> AsyncIterator[tuple[int, list[Lacking]]]:
+    """How many trials of the plan there are, and those without a reply, chunk by chunk in order."""
+    asker = store.asker(reader, judges=judges)
+    traits = reader.traits
+    for chunk in chunks(plan(), _CHUNK):
+        requests = [trial.request.for_reader(traits) for trial in chunk]
+        if await _digest_sources(requests, studio):
+            studio.sources.keep()
+        found: list[Lacking] = []
+        for trial, request in zip(chunk, requests, strict=True):
+            try:
+                digest, pictures = digests(request, studio.sources)
+            except BadInput as error:
+                found.append(Lacking(b"", request, fault=str(error)))
+                continue
+            greedy, told = request.decoding.greedy, traits.told_case
+            key = reply_key(reader.identity, digest, trial, greedy=greedy, told_case=told)
+            found.append(Lacking(key, request, digest, pictures))
+        kept = store.known([one.key for one in found if one.key], asker)
+        open_ = [one for one in found if one.key not in kept]
+        why = store.failures([one.key for one in open_ if one.key])
+        yield len(chunk), [one._replace(failed=why.get(one.key, "")) for one in open_]
 
 
 def chunks(trials: Iterable[Trial], size: int, first: int | None = None) -> Iterator[list[Trial]]:

@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 from overread.case import Limits, ReaderFailure
 
-_START = 8
 _LONGEST_WAIT = 60.0
 
 
@@ -30,7 +29,7 @@ class Pace:
         draw: Callable[[], float] = random.random,
     ) -> None:
         self.limits = limits
-        self.slots = float(min(_START, limits.concurrency))
+        self.slots = float(min(limits.begin, limits.concurrency))
         self.active = 0
         self._clock = clock
         self._draw = draw

@@ -354,6 +354,10 @@ class Store:
         """The row of a reader that was enrolled; one that counts every reply for another."""
         return self._askers.get((reader.identity, reader.name, judges), _ANYBODY)
 
+    def enrolled(self, one: Enrolment) -> Asker:
+        """The same, of what was enrolled."""
+        return self._askers.get((one.identity, one.label, one.judges), _ANYBODY)
+
     def note_served(self, reader: Reader, served: str, *, judges: bool = False) -> str:
         """Keep how the server lists a reader; returns how it did when it last answered, if else."""
         asker = self.asker(reader, judges=judges)

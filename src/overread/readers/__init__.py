@@ -1,12 +1,13 @@
 """Readers: whatever can reply to a trial, and the guard on where questions may go."""
 
 from overread.readers.guard import Guard, is_private
-from overread.readers.registry import Altered, Served, models_of, open_reader, unlisted
+from overread.readers.registry import Altered, Attesting, Served, models_of, open_reader, unlisted
 from overread.readers.secret import Secret
 from overread.readers.spec import ReaderSpec, parse_spec
 
 __all__ = [
     "Altered",
+    "Attesting",
     "Guard",
     "ReaderSpec",
     "Secret",

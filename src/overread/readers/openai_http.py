@@ -23,7 +23,6 @@ from overread.readers.secret import Secret
 from overread.readers.spec import ReaderSpec
 
 _DEFAULT = Limits(concurrency=64)
-_MOST_KEPT = 1_000_000  # characters of a reply: twice what the most talkative models may say
 _LISTED_WITHIN = 5.0  # seconds
 # Stock servers show a part of a video: vLLM takes 32 frames of it, and processors of some models
 # sample what is left. These fields of a request (vLLM's; others pass over them) ask for all of it.
@@ -71,23 +70,24 @@ class OpenAIReader:
 
     async def reply(self, prompt: Prompt) -> Reply:
         """Ask once. Raises ReaderFailure; never returns an error as text."""
-        if self.traits.modality == "text" and prompt.pictures:
-            raise AssertionError("a text-only reader was handed pixels")
-        filmed = self.spec.clips == "video" and any(clip.form == "video" for clip in prompt.clips)
-        pieces = body_pieces(prompt, self.spec, self._films_tail if filmed else self._tail)
+        pieces = self.body(prompt)
         began = time.monotonic()
         response = await self._answer("POST", "/chat/completions", pieces, self.limits.timeout)
         seconds = round(time.monotonic() - began, 6)
         try:
-            reply = read_response(*response, seconds, _digest(pieces), secret=self._key)
-            if len(response.body) > _MOST_KEPT:
-                _refuse_endless(reply)
-            return reply
+            return read_response(*response, seconds, digest_of(pieces), secret=self._key)
         except ReaderFailure as failure:
             hint = self._hint(response.status)
             if not hint:
                 raise
             raise ReaderFailure(failure.reason + hint, heals=failure.heals) from None
+
+    def body(self, prompt: Prompt) -> list[bytes | Shown]:
+        """What is sent for a prompt, each picture where its base64 goes; a batch carries it too."""
+        if self.traits.modality == "text" and prompt.pictures:
+            raise AssertionError("a text-only reader was handed pixels")
+        filmed = self.spec.clips == "video" and any(clip.form == "video" for clip in prompt.clips)
+        return body_pieces(prompt, self.spec, self._films_tail if filmed else self._tail)
 
     async def models(self) -> tuple[int, list[str]]:
         """What the server lists under /models, and the status it answers with.
@@ -132,17 +132,6 @@ class OpenAIReader:
 
     async def close(self) -> None:
         await self._client.close()
-
-
-def _refuse_endless(reply: Reply) -> None:
-    words = (reply.text, reply.reasoning, reply.refusal, reply.finish, reply.model)
-    size = sum(len(word or "") for word in words)
-    size += sum(len(token) + 16 for token, _ in reply.logprobs or ())
-    if size > _MOST_KEPT:
-        raise ReaderFailure(
-            f"too long: a reply of {size:,} characters; at most {_MOST_KEPT:,} are kept",
-            heals=False,
-        )
 
 
 def request_body(prompt: Prompt, spec: ReaderSpec, tail: bytes = b"") -> bytes:
@@ -205,7 +194,7 @@ def _ending(decoding: Decoding, max_tokens_name: str, tail: bytes) -> bytes:
     return b"]," + _encode(fields)[1:-1] + tail + b"}"
 
 
-def _digest(pieces: list[bytes | Shown]) -> str:
+def digest_of(pieces: list[bytes | Shown]) -> str:
     """Names what was sent without hashing every picture again for every request (50 us each)."""
     short = b"".join([p if isinstance(p, bytes) else p.digest for p in pieces])
     return blake2b(short, digest_size=16).hexdigest()

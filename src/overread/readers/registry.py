@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, runtime_check
 
 import msgspec
 
-from overread.case import BadInput, Limits, Prompt, Reader, ReaderFailure, Reply, Traits
+from overread.case import BadInput, Fact, Limits, Prompt, Reader, ReaderFailure, Reply, Traits
 from overread.files import open_file, size_words
 from overread.plugins import load, only
 from overread.readers.guard import Guard
@@ -18,7 +18,7 @@ from overread.readers.spec import ReaderSpec, holds, known_kinds, parse_spec
 if TYPE_CHECKING:
     from overread.readers.openai_http import OpenAIReader
 
-# What opens a kind of reader that a package adds.
+# What opens a kind of reader, our own or a package's.
 Opener: TypeAlias = Callable[[ReaderSpec, Guard, Mapping[str, str]], Reader]
 # Shorter keys are words for servers that need none ("EMPTY", "lm-studio"), which a spec may hold.
 _REAL = 12
@@ -31,6 +31,18 @@ class Served(Reader, Protocol):
     async def listed(self) -> str: ...
 
 
+@runtime_checkable
+class Attesting(Reader, Protocol):
+    """A reader that says how its replies of this process came about: facts for the record, and
+    remarks for the user.
+    """
+
+    @property
+    def facts(self) -> Mapping[str, Fact]: ...
+    @property
+    def remarks(self) -> tuple[str, ...]: ...
+
+
 def open_reader(
     spec: str | Mapping[str, Any] | ReaderSpec,
     *,
@@ -41,18 +53,14 @@ def open_reader(
     """Make the reader a spec describes.
 
     `controls` are the running benchmark's; `environment` is where keys may be; `guard` decides
-    where this reader's questions may go. Nothing is connected yet. What a package names for a kind
-    of its own is called with the spec, the guard and the environment.
+    where this reader's questions may go. Nothing is connected yet. What a kind names, our
+    own or a package's, is called with the spec, the guard and the environment.
     """
     parsed = spec if isinstance(spec, ReaderSpec) else parse_spec(spec)
     kinds = known_kinds()
     only("kind of reader", parsed.kind, kinds)
-    if parsed.kind == "openai":
-        return _openai(parsed, guard, environment)
     if parsed.kind == "control":
         return _control(parsed, controls)
-    if parsed.kind == "recorded":
-        return RecordedReader(parsed)
     opener: Opener = load("kind of reader", parsed.kind, kinds)
     return opener(parsed, guard, environment)
 
@@ -67,7 +75,7 @@ async def models_of(
     spec = msgspec.structs.replace(spec, timeout=10.0)
     if environment is None:
         spec = msgspec.structs.replace(spec, key_env=None)
-    reader = _openai(spec, Guard("open"), environment or {})
+    reader = open_served(spec, Guard("open"), environment or {})
     try:
         return await reader.models()
     finally:
@@ -88,7 +96,7 @@ def unlisted(model: str, names: Sequence[str]) -> str:
     return f"it does not list {model}, but {', '.join(near)}{more}; check the model's name"
 
 
-def _openai(spec: ReaderSpec, guard: Guard, environment: Mapping[str, str]) -> OpenAIReader:
+def open_served(spec: ReaderSpec, guard: Guard, environment: Mapping[str, str]) -> OpenAIReader:
     from overread.readers.openai_http import OpenAIReader
 
     variable = spec.key_env or "OPENAI_API_KEY"
@@ -108,6 +116,10 @@ def _openai(spec: ReaderSpec, guard: Guard, environment: Mapping[str, str]) -> O
             "only. Take it out."
         )
     return OpenAIReader(spec, guard, Secret(value) if value else None)
+
+
+def open_recorded(spec: ReaderSpec, guard: Guard, environment: Mapping[str, str]) -> Reader:
+    return RecordedReader(spec)
 
 
 def _control(spec: ReaderSpec, controls: Mapping[str, Reader]) -> Reader:

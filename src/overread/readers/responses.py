@@ -24,6 +24,7 @@ _NEVER_HEALS = re.compile(r"not supported|unsupported|does not support", re.IGNO
 # As much of a body that is no reply is looked at; a line of it is shown.
 _MOST_QUOTED = 1 << 16
 _MOST_MODELS = 10_000
+_MOST_KEPT = 1_000_000  # characters of a reply: twice what the most talkative models may say
 
 Hide = Callable[[str], str]  # takes a key out of a text, before any of it is cut
 
@@ -82,7 +83,20 @@ def read_response(
         model=_string(data.get("model")),
         fingerprint=_string(data.get("system_fingerprint")),
     )
+    if len(body) > _MOST_KEPT:
+        _refuse_endless(reply)
     return secret.hidden(reply) if secret else reply
+
+
+def _refuse_endless(reply: Reply) -> None:
+    words = (reply.text, reply.reasoning, reply.refusal, reply.finish, reply.model)
+    size = sum(len(word or "") for word in words)
+    size += sum(len(token) + 16 for token, _ in reply.logprobs or ())
+    if size > _MOST_KEPT:
+        raise ReaderFailure(
+            f"too long: a reply of {size:,} characters; at most {_MOST_KEPT:,} are kept",
+            heals=False,
+        )
 
 
 def read_listing(body: bytes, model: str, secret: Secret | None) -> str:

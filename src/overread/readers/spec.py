@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -13,7 +14,23 @@ from overread.case import BadInput, ClipForm, Limits, Modality, Traits
 from overread.plugins import Named, known_words, named
 from overread.readers.guard import plain_host
 
-KINDS = ("openai", "control", "recorded")
+# Our own kinds, and what opens each; a control or a recording needs more than a spec.
+KINDS: dict[str, str] = {
+    "openai": "overread.readers.registry:open_served",
+    "hf": "overread.readers.huggingface:open_reader",
+    "control": "overread.readers.registry:open_reader",
+    "recorded": "overread.readers.registry:open_recorded",
+}
+_WITH_WEIGHTS = ("hf", "vllm")
+# Options that only some kinds have.
+_OF_KINDS: dict[str, tuple[str, ...]] = {
+    "dtype": ("hf", "vllm"),
+    "quantisation": ("hf", "vllm"),
+    "device": ("hf",),
+    "attention": ("hf",),
+    "backend": ("hf",),
+    "batch": ("hf", "vllm"),
+}
 # Keys by what their issuers put first, web tokens, and headers that carry one.
 _LOOKS_LIKE_KEY = re.compile(
     r"(?<![A-Za-z0-9])(?:"
@@ -41,6 +58,7 @@ _RANGES = {
     "price_in": (0, 1e6),
     "price_out": (0, 1e6),
     "params_b": (1e-6, 1e6),
+    "batch": (1, 1024),
 }
 # Names of things that hold a key, in small letters without dashes and the like.
 _KEY_NAMES = re.compile(
@@ -65,9 +83,9 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 class ReaderSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Everything a user may say of a reader. Unknown fields are refused.
 
-    In the key of a reply: kind, model, base_url (or `identity` in its place), revision, extra, and
-    what it does to decoding, to clips and to the messages. Never: label, group, prices, the key's
-    variable, limits.
+    In the key of a reply: kind, model, base_url (or `identity` in its place), revision, extra, how
+    a model in this process is loaded (dtype to batch), and what it does to decoding, to clips and
+    to the messages. Never: label, group, prices, the key's variable, limits.
     """
 
     kind: str
@@ -91,6 +109,12 @@ class ReaderSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     system: str | None = None
     before: str | None = None
     after: str | None = None
+    dtype: Literal["auto", "float32", "bfloat16", "float16"] | None = None
+    device: str | None = None
+    quantisation: str | None = None
+    attention: str | None = None
+    backend: Literal["pil", "torchvision"] | None = None
+    batch: int | None = None
     max_tokens_name: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     proxy: str | None = None
     concurrency: int | None = None
@@ -105,7 +129,10 @@ class ReaderSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     def name(self) -> str:
         if self.label:
             return self.label
-        return self.model if self.kind == "openai" else f"{self.kind}:{self.model}"
+        if self.kind == "openai":
+            return self.model
+        local = self.kind in _WITH_WEIGHTS and self.model.startswith(("/", ".", "~"))
+        return f"{self.kind}:{Path(self.model).name if local else self.model}"
 
     @property
     def traits(self) -> Traits:
@@ -148,7 +175,7 @@ def parse_spec(spec: str | Mapping[str, Any]) -> ReaderSpec:
 
 def known_kinds() -> dict[str, tuple[Named, ...]]:
     """Every kind of reader by its name, our own and those of installed packages."""
-    return named("overread.readers", dict.fromkeys(KINDS, "overread.readers.registry:open_reader"))
+    return named("overread.readers", KINDS)
 
 
 def _unknown_kind(shown: str, kind: str = "") -> str:
@@ -284,6 +311,10 @@ def _check(shown: str, spec: ReaderSpec) -> None:
         # Written so that NaN is out of range too.
         if isinstance(value, int | float) and not low <= value <= high:
             raise BadInput(f'reader "{shown}": {name} is {value}; it is from {low:g} to {high:g}.')
+    for name, kinds in _OF_KINDS.items():
+        if getattr(spec, name) is not None and spec.kind not in kinds:
+            of = " and ".join(f"{kind}:" for kind in kinds)
+            raise BadInput(f'reader "{shown}": {name} is an option of {of} readers. Leave it out.')
     for name in _TEXTS:
         text = getattr(spec, name) or ""
         if len(text) > _LONGEST_TEXT or "\0" in text:

@@ -1,30 +1,25 @@
 """The page served to one browser, with every case of its runs behind it.
 
-aiohttp's HTTP, our own few answers, and the same headers on every one of them. It answers one
-browser that was given the token, at the address that was bound. What that browser asks for is read
-strictly: whatever is odd is refused in one line. Importing it takes aiohttp: do so where it serves.
+It answers one browser that was given the token (`overread.door`). What that browser asks for is
+read strictly: whatever is odd is refused in one line. Importing it takes aiohttp: do so where it
+serves.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
-import resource
-import secrets
-import socket
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from functools import cached_property
-from hmac import compare_digest
-from ipaddress import IPv4Address, IPv6Address, ip_address
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
-from urllib.parse import parse_qsl, quote, urlencode
+from typing import TYPE_CHECKING, Final
+from urllib.parse import parse_qsl, urlencode
 
 import msgspec
 from aiohttp import web
 
-from overread.case import BadInput, Card, Shown
+from overread.case import Card, Shown
+from overread.door import Bound, Door, Refused, line, listening, made
 from overread.imaging import Cache
 from overread.report.browser import PAGE, Placed, card_data
 from overread.report.markup import as_json, content_security
@@ -32,39 +27,13 @@ from overread.report.markup import as_json, content_security
 if TYPE_CHECKING:
     import polars as pl
 
-_LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
 _THREADS: Final = 2
-_LONGEST_LINE: Final = 8190
-_MOST_HEADERS: Final = 64
-_PATIENCE: Final = 1.0  # seconds that an answer under way has when the server ends
-# What a browser opens at once is six; beyond these, whoever connects is let go of at once.
-_MOST_CONNECTIONS: Final = 128
-_BACKLOG: Final = 16
 _MOST_PICTURES: Final = 120_000_000  # bytes, with what is kept beside them
 _IMAGES: Final = ("image/png", "image/jpeg", "image/webp")
 _MOST_FIELDS: Final = 32
 _MOST_DIGITS: Final = 7
 _YES: Final = {"yes": True, "no": False, None: None}
 _FACT: Final = "fact:"
-
-_NOTHING: Final = (
-    "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'; sandbox"
-)
-_HEADERS: Final = {
-    "Cache-Control": "no-store",
-    "Content-Security-Policy": _NOTHING,
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Referrer-Policy": "no-referrer",
-    "Server": "overread",
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-}
-
-_quiet: Final = logging.getLogger("overread.serving")
-_quiet.addHandler(logging.NullHandler())
-_quiet.propagate = False
-
 
 # ---------------------------------------------------------------- the cases of a run
 
@@ -119,14 +88,6 @@ def find(index: pl.DataFrame, wanted: Filter, page: int, size: int) -> tuple[int
 # ---------------------------------------------------------------- queries
 
 Runs = Sequence[Browsable | None]
-
-
-class Refused(Exception):
-    """A request that is not answered: a status and a line that says nothing of the server."""
-
-    def __init__(self, status: int, line: str) -> None:
-        super().__init__(line)
-        self.status, self.line = status, line
 
 
 def cards_wanted(query: str, runs: Runs) -> tuple[int, int, Filter]:
@@ -194,119 +155,6 @@ def _nothing_left(fields: dict[str, str]) -> None:
         raise Refused(400, "The query has a field that means nothing here.")
 
 
-# ---------------------------------------------------------------- who may ask
-
-
-class Address(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the server listens: what the user called it, and what it is."""
-
-    host: str
-    ip: IPv4Address | IPv6Address
-    port: int
-
-    @property
-    def public(self) -> bool:
-        """Whether others than this machine may reach it."""
-        return not self.ip.is_loopback
-
-    @property
-    def origin(self) -> str:
-        """What a browser on this machine calls it."""
-        if self.ip.is_unspecified:
-            return f"http://{'127.0.0.1' if self.ip.version == 4 else '[::1]'}:{self.port}"
-        return f"http://{_bracketed(self.host)}:{self.port}"
-
-    def is_named(self, host: str) -> bool:
-        """Whether a Host header names this server.
-
-        A name that somebody else's DNS points here is not ours: a page under it could read what is
-        served. Addresses cannot be pointed elsewhere, so all of them will do where all are bound.
-        """
-        name, _, port = host.lower().rpartition(":")
-        if port.endswith("]") or not name:  # no port is port 80
-            name, port = host.lower(), "80"
-        if port != str(self.port):
-            return False
-        own = {_bracketed(self.host).lower(), _bracketed(str(self.ip))}
-        if self.ip.is_loopback or self.ip.is_unspecified:
-            own.update(_LOOPBACK)
-        if self.ip.is_unspecified:
-            own.add(socket.gethostname().lower())
-        return name in own or (self.ip.is_unspecified and _is_ip(name))
-
-
-class Bound(NamedTuple):
-    """A socket that listens, and where."""
-
-    listening: socket.socket
-    address: Address
-
-
-def _bracketed(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
-
-
-def _is_ip(name: str) -> bool:
-    try:
-        ip_address(name.removeprefix("[").removesuffix("]"))
-    except ValueError:
-        return False
-    return True
-
-
-def bound(host: str, port: int) -> Bound:
-    """A listening socket, and its address; port 0 takes one that is free."""
-    if not 0 <= port <= 65535:
-        raise BadInput(f"--port {port}: it must be from 0 (any that is free) to 65535.")
-    if not host or "\0" in host:
-        raise BadInput("--host: it is empty. Give an address of this machine, or leave it out.")
-    try:
-        family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-    except (OSError, UnicodeError):
-        raise BadInput(f"--host {host}: no such address. Give one of this machine.") from None
-    try:
-        listening = socket.create_server(place[:2], family=family)
-    except OSError as error:
-        raise BadInput(
-            f"--host {host} --port {port}: {error.strerror or 'it cannot be bound'}. "
-            "Give another, or leave --port out."
-        ) from None
-    taken = listening.getsockname()
-    ip = ip_address(str(taken[0]).partition("%")[0])
-    return Bound(listening, Address(host=host, ip=ip, port=int(taken[1])))
-
-
-class Door:
-    """Lets in whoever brings the token, once, and after that whoever has the cookie it became.
-
-    A class, for it remembers that the token was used: what a terminal, a list of processes or a
-    history shows of it afterwards opens nothing.
-    """
-
-    def __init__(self, address: Address) -> None:
-        self.address = address
-        # Cookies know no ports: two servers of one machine must not overwrite each other's.
-        self.cookie: Final = f"overread-{address.port}"
-        self._token: str | None = secrets.token_urlsafe(32)
-        self._session: Final = secrets.token_urlsafe(32)
-        self.url: Final = f"{address.origin}/?token={quote(self._token)}"
-
-    def knows(self, cookies: Mapping[str, str]) -> bool:
-        return _same(cookies.get(self.cookie, ""), self._session)
-
-    def opens(self, query: str) -> str | None:
-        """What the cookie is set to, if the query is the token; it is so only once."""
-        if self._token is None or not _same(query, f"token={quote(self._token)}"):
-            return None
-        self._token = None
-        return f"{self.cookie}={self._session}; HttpOnly; SameSite=Strict; Path=/"
-
-
-def _same(given: str, kept: str) -> bool:
-    """Compared in a time that does not tell where they differ."""
-    return compare_digest(given.encode(errors="replace"), kept.encode())
-
-
 # ---------------------------------------------------------------- serving
 
 
@@ -331,43 +179,13 @@ async def serving(
     `runs` are those of the page in its order, None where a run's cases may not be shown. `trouble`
     is told in a line what went wrong here; whoever asked is only told that something did.
     """
-    listening, address = at
-    door = Door(address)
+    door = Door(at.address)
     threads = ThreadPoolExecutor(_THREADS, "overread-serving")
-    desk = _Desk(page, runs, door, threads, trouble)
-    server = _Server(
-        desk.answer,
-        access_log=None,
-        logger=_quiet,
-        max_line_size=_LONGEST_LINE,
-        max_field_size=_LONGEST_LINE,
-        max_headers=_MOST_HEADERS,
-        lingering_time=0,
-    )
-    # Half of the files this process may open, so that pictures can be read for whoever is in.
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    server.most = _MOST_CONNECTIONS if soft < 0 else max(8, min(_MOST_CONNECTIONS, soft // 2))
-    runner = web.ServerRunner(server, handle_signals=False, shutdown_timeout=_PATIENCE)
-    loop = asyncio.get_running_loop()
-    before = loop.get_exception_handler()
-    said: set[str] = set()
-
-    def troubled(_: object, context: dict[str, Any]) -> None:
-        """Troubles of the loop itself, each kind once: asyncio repeats itself for every try."""
-        line = getattr(context.get("exception"), "strerror", None) or context["message"]
-        if line not in said:
-            said.add(line)
-            trouble(f"{line}; some requests are not taken until others end.")
-
-    loop.set_exception_handler(troubled)
+    desk = _Desk(page, runs, door, threads)
     try:
-        await runner.setup()
-        await web.SockSite(runner, listening, backlog=_BACKLOG).start()
-        yield Serving(url=door.url, port=address.port, public=address.public)
+        async with listening(desk.answer, at, trouble):
+            yield Serving(url=door.url, port=at.address.port, public=at.address.public)
     finally:
-        await runner.cleanup()
-        loop.set_exception_handler(before)
-        listening.close()
         threads.shutdown(wait=False, cancel_futures=True)
 
 
@@ -380,44 +198,31 @@ class _Desk:
         runs: Sequence[Browsable | None],
         door: Door,
         threads: ThreadPoolExecutor,
-        trouble: Callable[[str], None],
     ) -> None:
         self._page = page.encode(errors="replace")
         rules = f"{content_security(served=True)}; frame-ancestors 'none'"
         self._rules = {"Content-Security-Policy": rules}
         self._runs, self._door = runs, door
-        self._threads, self._trouble = threads, trouble
+        self._threads = threads
         self._pictures = Cache(_MOST_PICTURES)
 
     async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
-        try:
-            return await self._admitted(request)
-        except Refused as refused:
-            return _line(refused.status, refused.line)
-        except Exception as error:
-            self._trouble(f"a request could not be answered ({type(error).__name__}).")
-            return _line(500, "This could not be made.")
-
-    async def _admitted(self, request: web.BaseRequest) -> web.StreamResponse:
         """The answer, to whom may have one."""
-        named = request.headers.getall("Host", [])
-        if len(named) != 1 or not self._door.address.is_named(named[0]):
-            raise Refused(421, "This server is not the one you named. Use the address it printed.")
         if request.method not in ("GET", "HEAD"):
-            return _line(405, "Only GET and HEAD.", {"Allow": "GET, HEAD"})
+            return line(405, "Only GET and HEAD.", {"Allow": "GET, HEAD"})
         path, _, query = request.raw_path.partition("?")
         if self._door.knows(request.cookies):
             return await self._routed(request, path, query)
         cookie = self._door.opens(query) if (request.method, path) == ("GET", "/") else None
         if cookie is None:
             raise Refused(403, "Open the address that `overread serve` printed; it opens once.")
-        return _line(303, "See /.", {"Location": "/", "Set-Cookie": cookie})
+        return line(303, "See /.", {"Location": "/", "Set-Cookie": cookie})
 
     async def _routed(self, request: web.BaseRequest, path: str, query: str) -> web.StreamResponse:
         if path == "/":
             if query:  # the printed address, opened again
-                return _line(303, "See /.", {"Location": "/"})
-            return _made(self._page, "text/html", "utf-8", self._rules)
+                return line(303, "See /.", {"Location": "/"})
+            return made(self._page, "text/html", "utf-8", self._rules)
         # Pages of other ports of this machine are of the same site, and their requests bring the
         # cookie; what they get is of no use to them, and this way they get nothing.
         if request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
@@ -426,11 +231,11 @@ class _Desk:
         if path == "/cards":
             wanted = cards_wanted(query, self._runs)
             data = await loop.run_in_executor(self._threads, _cards, self._runs, *wanted)
-            return _made(data, "application/json", "utf-8")
+            return made(data, "application/json", "utf-8")
         if path == "/picture":
             place = picture_wanted(query, self._runs)
             picture = await loop.run_in_executor(self._threads, self._picture, *place)
-            return _made(picture.data, picture.media_type)
+            return made(picture.data, picture.media_type)
         raise Refused(404, "There is nothing here.")
 
     def _picture(self, run: int, case: str, number: int) -> Shown:
@@ -460,55 +265,3 @@ def _cards(runs: Sequence[Browsable | None], run: int, page: int, wanted: Filter
 
     cards = found.cards(cases) if cases else []
     return as_json({"count": total, "cards": [card_data(card, place) for card in cards]}).encode()
-
-
-# ---------------------------------------------------------------- HTTP
-
-
-def _made(
-    data: bytes,
-    kind: str,
-    charset: str | None = None,
-    more: Mapping[str, str] = {},
-    status: int = 200,
-) -> web.Response:
-    headers = {**_HEADERS, **more}
-    return web.Response(
-        status=status, body=data, content_type=kind, charset=charset, headers=headers
-    )
-
-
-def _line(status: int, line: str, more: Mapping[str, str] = {}) -> web.Response:
-    return _made(f"{line}\n".encode(), "text/plain", "utf-8", more, status)
-
-
-class _Protocol(web.RequestHandler):
-    """HTTP that cannot be read is refused in a line too: aiohttp would say what it stumbled on."""
-
-    __slots__ = ()
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        super().connection_made(transport)
-        manager = self._manager
-        if isinstance(manager, _Server) and len(manager.connections) > manager.most:
-            transport.close()
-
-    def handle_error(
-        self,
-        request: web.BaseRequest,
-        status: int = 500,
-        exc: BaseException | None = None,
-        message: str | None = None,
-    ) -> web.StreamResponse:
-        refused = _line(
-            status, "This is no request." if status < 500 else "This could not be made."
-        )
-        refused.force_close()
-        return refused
-
-
-class _Server(web.Server):
-    most = _MOST_CONNECTIONS
-
-    def __call__(self) -> _Protocol:
-        return _Protocol(self, loop=self._loop, **self._kwargs)

@@ -6,16 +6,18 @@ Each is imported on first use: a command pays for what it needs.
 from typing import TYPE_CHECKING, Any
 
 __all__ = [
-    "Checked", "Forecast", "Power", "Run", "Transfer", "Unfinished", "compare", "default_store",
-    "demo", "error_sample", "examine", "gate", "import_results", "judge", "judge_sample", "load",
-    "measure", "open_cases", "open_in_browser", "person_agreement", "phantom_cases", "plan",
-    "plan_study", "power", "published_figures", "published_list", "rank_sample", "reach", "report",
-    "run", "run_async", "run_study", "selfcheck", "serve", "sight", "sight_of_clips", "transfer",
+    "Batch", "Checked", "Forecast", "Power", "Run", "Transfer", "Unfinished", "compare",
+    "default_store", "demo", "error_sample", "examine", "gate", "import_batch",
+    "import_results", "judge", "judge_sample", "load", "measure", "open_cases",
+    "open_in_browser", "person_agreement", "phantom_cases", "plan", "plan_batch", "plan_study",
+    "power", "published_figures", "published_list", "rank_sample", "reach", "report", "run",
+    "run_async", "run_study", "selfcheck", "serve", "sight", "sight_of_clips", "transfer",
     "transfer_figure",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
     from overread.runs._asking import run_async
+    from overread.runs._batches import Batch, import_batch, plan_batch
     from overread.runs._comparing import Transfer, compare, transfer, transfer_figure
     from overread.runs._doctor import examine, sight, sight_of_clips
     from overread.runs._environment import default_store
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 # What each module here has for others.
 _HOMES = {
     "_asking": "run_async",
+    "_batches": "Batch import_batch plan_batch",
     "_comparing": "Transfer compare transfer transfer_figure",
     "_doctor": "examine sight sight_of_clips",
     "_environment": "default_store",

@@ -27,11 +27,12 @@ from overread.runs._running import Unfinished
 
 _CORE = (
     "aiohttp", "av", "isal", "msgspec", "numpy", "pillow", "polars", "pydicom", "rich", "scipy",
-    "typer", "vl-convert-python",
+    "vl-convert-python",
 )  # fmt: skip
 # The modules of an extra, and what cannot be done without them.
 _EXTRAS = {
     "dicom": (("pylibjpeg", "openjpeg", "gdcm"), "some compressed DICOM files cannot be decoded"),
+    "hf": (("torch", "transformers"), "models cannot be asked in this process (hf:MODEL)"),
     "nifti": (("nibabel",), "clips in NIfTI, such as CAMUS, cannot be opened"),
 }
 _PROXIES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")
@@ -89,7 +90,8 @@ def _environment() -> Iterator[Finding]:
         yield Finding("configuration", "wrong", str(error))
         return
     hosts = ", ".join(config.share_with) or "nobody outside this network"
-    yield Finding("credentialed data may go to", "ok", hosts)
+    kept = f"; in batches to {', '.join(config.batch_with)}" if config.batch_with else ""
+    yield Finding("credentialed data may go to", "ok", hosts + kept)
     key = "set" if environment().get("OPENAI_API_KEY") else "not set (local servers need none)"
     yield Finding("OPENAI_API_KEY", "ok", key)
     for proxy in sorted(name for name in _PROXIES if environment().get(name))[:1]:
@@ -218,6 +220,8 @@ async def _server(text: str) -> Finding:
     except BadInput as error:
         return Finding("reader", "wrong", str(error))
     what = f"reader {spec.name}"
+    if spec.kind == "hf":
+        return _checkpoint(spec, what)
     if spec.kind != "openai":
         return Finding(what, "ok", "needs no server")
     try:
@@ -232,6 +236,15 @@ async def _server(text: str) -> Finding:
     if missing := unlisted(spec.model, names):
         return Finding(what, "note", f"{answers}; {missing}")
     return Finding(what, "ok", answers + (f" and lists {spec.model}" if names else ""))
+
+
+def _checkpoint(spec: ReaderSpec, what: str) -> Finding:
+    """Look whether a model is there, without loading it."""
+    try:
+        open_reader(spec, guard=Guard(), environment={}, controls={})
+    except BadInput as error:
+        return Finding(what, "wrong", str(error).removeprefix(f"{what}: "))
+    return Finding(what, "ok", f"{spec.model} is there, to be asked in this process")
 
 
 # ---------------------------------------------------------------- sight

@@ -16,7 +16,7 @@ from overread.records import Machine
 
 WORKSPACE = ".overread"
 
-_KEYS: Final = 'It may hold share_with = ["HOST"] and store = "FILE".'
+_KEYS: Final = 'It may hold share_with = ["HOST"], batch_with = ["HOST"] and store = "FILE".'
 
 
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -27,6 +27,8 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     share_with: tuple[str, ...] = ()
+    # Of those, who may keep credentialed data for a batch.
+    batch_with: tuple[str, ...] = ()
     store: str | None = None
 
 
@@ -51,8 +53,11 @@ def load_config(environment: Mapping[str, str] | None = None) -> Config:
         raise BadInput(f"{error} {_KEYS}") from None
     except msgspec.ValidationError as error:
         raise BadInput(f"{place}: {error}. {_KEYS}") from None
-    hosts = tuple(host.lower().strip() for host in config.share_with)
-    return msgspec.structs.replace(config, share_with=hosts)
+    shared, kept = (
+        tuple(host.lower().strip() for host in hosts)
+        for hosts in (config.share_with, config.batch_with)
+    )
+    return msgspec.structs.replace(config, share_with=shared, batch_with=kept)
 
 
 def default_store(named: str | Path | None = None) -> Path:

@@ -37,7 +37,7 @@ _LARGEST_SEED = 2**32 - 1
 _PHANTOM = re.compile(r"phantom:([0-9]+)(?::([0-9]+))?")
 _MOST_CALLS = 10_000
 # Kinds of reader behind which no weights are.
-_OFFLINE = ("control", "recorded")
+OFFLINE = ("control", "recorded")
 
 # Where one line for the user goes.
 Tell = Callable[[str], None]
@@ -167,7 +167,7 @@ def open_readers(
             seats.append(seat_of(reader))
             continue
         spec = parse_spec(reader)
-        if concurrency and spec.concurrency is None and spec.kind not in _OFFLINE:
+        if concurrency and spec.concurrency is None and spec.kind not in OFFLINE:
             spec = msgspec.structs.replace(spec, concurrency=concurrency)
         if controls is None:  # made of all cases, where any is asked for
             controls = bench.controls() if spec.kind == "control" else None
@@ -240,7 +240,7 @@ def enrolments(seats: Sequence[Seat]) -> list[Enrolment]:
             label=seat.reader.name,
             judges=seat.judges,
             use=_use(seat),
-            weights=seat.spec.kind not in _OFFLINE,
+            weights=seat.spec.kind not in OFFLINE,
         )
         for other in found:
             if one.weights and (other.identity, other.use) == (one.identity, one.use):

@@ -20,7 +20,7 @@ from overread.benchmarks.base import Benchmark
 from overread.benchmarks.registry import class_of
 from overread.case import Reader
 from overread.engine import Enrolment, Given, Plan, Tally, moment, read_back
-from overread.readers import Altered, ReaderSpec
+from overread.readers import Altered, Attesting, ReaderSpec
 from overread.runs import _asking, _opening
 from overread.runs._asking import Answers, Work
 from overread.runs._environment import machine
@@ -308,6 +308,7 @@ class Asking:
             "fingerprints": tuple(sorted(given.fingerprints)),
             "listed": tuple(sorted({served for _, served in rows if served})),
             "labels": tuple(sorted({label for label, _ in rows} - {reader.name})),
+            "facts": dict(reader.facts) if isinstance(reader, Attesting) else {},
         }
 
     def sayings(self) -> Iterator[str]:
@@ -336,6 +337,8 @@ class Asking:
                 else:
                     old.append(f"{who} ({dates})")
             yield from self._changes(who, given)
+            for remark in seat.reader.remarks if isinstance(seat.reader, Attesting) else ():
+                yield f"{who}: {remark}"
             others = set(self._about(seat)["labels"]) - {one.reader.name for one in answered}
             if others:
                 yield f"{who}: some of its replies were given as {', '.join(sorted(others))}."

@@ -23,8 +23,9 @@ from overread.runs._kept import Kept, kept_runs
 if TYPE_CHECKING:
     import polars as pl
 
+    from overread.door import Bound
     from overread.report import Reported
-    from overread.report.serving import Bound, Browsable, Serving
+    from overread.report.serving import Browsable, Serving
 
 _LOOPBACK: Final = "127.0.0.1"
 _CARDS_KEPT: Final = 500
@@ -55,7 +56,7 @@ def serve(
     server answers under it; `trouble` what went wrong while it did. What `report` leaves out of a
     page without `include_images` is left out here.
     """
-    from overread.report.serving import bound
+    from overread.door import bound
 
     # What cannot be bound is said before large runs are read.
     at = bound(_LOOPBACK if host is None else host, port)

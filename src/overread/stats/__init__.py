@@ -57,6 +57,13 @@ from overread.stats._groups import (
     pooled_groups,
 )
 from overread.stats._judged import PredictionPowered, corrected_rate, prediction_powered
+from overread.stats._multireader import (
+    LEAST_READERS,
+    MultiReader,
+    conditions_apart,
+    jackknifed,
+    model_against_readers,
+)
 from overread.stats._paired import LEVEL, Paired, flip_p, paired_values
 from overread.stats._permutation import permutation_k_groups, permutation_two_groups
 from overread.stats._power import (
@@ -90,11 +97,13 @@ __all__ = [
     "FEW",
     "FEWEST_GROUPS",
     "LEAST_DISCORDANT",
+    "LEAST_READERS",
     "LEVEL",
     "USUAL",
     "Z95",
     "Bin",
     "Interval",
+    "MultiReader",
     "Paired",
     "PairedResult",
     "PatientWeights",
@@ -121,6 +130,7 @@ __all__ = [
     "clustered_mean",
     "clustered_share",
     "cohen_kappa",
+    "conditions_apart",
     "corrected_rate",
     "counted_from_zero",
     "debiased_ece",
@@ -136,6 +146,8 @@ __all__ = [
     "half_width",
     "independent_difference",
     "informative",
+    "jackknifed",
+    "model_against_readers",
     "paired_bootstrap",
     "paired_bootstrap_many",
     "paired_difference",

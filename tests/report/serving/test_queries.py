@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overread.report.serving import Filter, Refused, cards_wanted, picture_wanted
+from overread.door import Refused
+from overread.report.serving import Filter, cards_wanted, picture_wanted
 from support.browsed import Row, browsable
 
 RUNS = [

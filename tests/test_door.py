@@ -8,7 +8,7 @@ from ipaddress import ip_address
 import pytest
 
 from overread.case import BadInput
-from overread.report.serving import Address, Door, bound
+from overread.door import Address, Door, bound
 
 
 def at(host: str, ip: str | None = None, port: int = 8123) -> Address:

@@ -1,0 +1,151 @@
+"""Several readers and several cases: held against RJafroc, and against studies without a difference.
+
+Scores are drawn by the model of Roe and Metz; the reference values are those that RJafroc gives for
+the same scores (as printed in the tests of Google Health's reader-study analysis).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import rankdata
+
+from overread.stats import conditions_apart, jackknifed, model_against_readers
+
+
+def area(ill, scores):
+    """AUROC of each column."""
+    ranks = rankdata(scores, axis=0)
+    ones = ill.sum()
+    return (ranks[ill].sum(axis=0) - ones * (ones + 1) / 2) / (ones * (~ill).sum())
+
+
+@pytest.fixture(scope="module")
+def model_and_readers():
+    """1,000 cases, 200 of them ill; a model and ten readers as good as it."""
+    draw = np.random.RandomState(1987)
+    ill = np.arange(1000) < 200
+    of_case = draw.randn(1000)
+    scores = [ill + of_case]
+    for _ in range(10):
+        of_well, of_ill = 0.075 * draw.randn(2)
+        error = np.sqrt(1 - 0.6**2) * draw.randn(1000)
+        scores.append(ill + np.where(ill, of_ill, of_well) + 0.6 * of_case + error)
+    return ill, np.column_stack(scores)
+
+
+@pytest.mark.slow
+def test_a_model_against_readers_is_as_in_rjafroc(model_and_readers):
+    ill, scores = model_and_readers
+    whole, parts = jackknifed(lambda keep: area(ill[keep], scores[keep]), np.arange(1000))
+    found = model_against_readers(whole[0], whole[1:], parts[:, 0], parts[:, 1:])
+    assert found.effect == pytest.approx(-0.00584125, abs=1e-8)
+    assert (found.low, found.high) == pytest.approx((-0.03233184, 0.02064934), abs=1e-8)
+    assert found.p == pytest.approx(0.6560453, abs=1e-7)
+    assert found.df == pytest.approx(31.00905, abs=1e-5)
+
+
+@pytest.mark.slow
+def test_readers_under_two_conditions_are_as_in_rjafroc():
+    draw, n, readers = np.random.RandomState(1987), 400, 10
+    ill = np.arange(n) >= 200
+    sd = {name: np.sqrt(v) for name, v in (("case", 0.3), ("other", 0.2), ("reader", 0.0082))}
+    of_case = sd["case"] * draw.randn(n)
+    of_condition = [sd["case"] * draw.randn(n) for _ in range(2)]
+    scores = np.zeros((n, 2, readers), np.float32)
+    for reader in range(readers):
+        of_reader = sd["reader"] * draw.randn(2)  # with the illness, and without
+        of_reader_case = sd["other"] * draw.randn(n)
+        for condition in range(2):
+            together = of_reader + sd["reader"] * draw.randn(2)
+            error = sd["other"] * draw.randn(n)
+            shift = np.where(ill, 0.821 + together[0], together[1])
+            scores[:, condition, reader] = (
+                shift + of_case + of_reader_case + of_condition[condition] + error
+            )
+    flat = scores.reshape(n, -1)
+    whole, parts = jackknifed(lambda keep: area(ill[keep], flat[keep]), np.arange(n))
+    found = conditions_apart(whole.reshape(2, readers), parts.reshape(n, 2, readers))
+    assert found.effect == pytest.approx(0.00451, abs=1e-6)
+    assert (found.low, found.high) == pytest.approx((-0.04284442691, 0.05186442691), abs=1e-6)
+    assert found.p == pytest.approx(0.8502715, abs=1e-6)
+    assert found.df == pytest.approx(85.5241922, abs=1e-4)
+
+
+def right_or_not(draw, readers, cases, *, reader_sd=0.3, rate=0.0):
+    """Whether each reader is right about each case: what case and reader share, on a normal scale."""
+    hard = draw.standard_normal(cases)
+    good = reader_sd * draw.standard_normal((readers, 1))
+    return good + 0.7 * hard + 0.7 * draw.standard_normal((readers, cases)) > rate
+
+
+def left_out(right):
+    """The share of right answers of each reader, and with each case left out, without a loop."""
+    n = right.shape[-1]
+    whole = right.mean(axis=-1)
+    return whole, np.moveaxis((right.sum(axis=-1, keepdims=True) - right) / (n - 1), -1, 0)
+
+
+def test_leaving_out_at_once_is_leaving_out_one_by_one():
+    right = right_or_not(np.random.default_rng(3), 4, 25)
+    slow = jackknifed(lambda keep: right[:, keep].mean(axis=1), np.arange(25))
+    for one, other in zip(left_out(right), slow, strict=True):
+        assert one == pytest.approx(other)
+
+
+@pytest.mark.parametrize("readers", [3, 6])
+def test_the_model_is_wrongly_told_from_readers_as_often_as_is_said(readers):
+    """A model drawn from the readers' own population, as one of them: no difference to find."""
+    draw, wrong, times = np.random.default_rng(readers), 0, 2000
+    for _ in range(times):
+        right = right_or_not(draw, readers + 1, 80, reader_sd=0.0)
+        whole, parts = left_out(right)
+        found = model_against_readers(whole[0], whole[1:], parts[:, 0], parts[:, 1:])
+        wrong += found is not None and found.p <= 0.05
+    assert 0.03 <= wrong / times <= 0.07
+
+
+@pytest.mark.parametrize("readers", [3, 6])
+def test_conditions_are_wrongly_told_apart_as_often_as_is_said(readers):
+    draw, wrong, times = np.random.default_rng(readers + 10), 0, 2000
+    for _ in range(times):
+        hard = 0.7 * draw.standard_normal(80)
+        good = 0.3 * draw.standard_normal((readers, 1))
+        apart = 0.15 * draw.standard_normal((2, readers, 1))
+        right = good + apart + hard + 0.7 * draw.standard_normal((2, readers, 80)) > 0
+        found = conditions_apart(*left_out(right))
+        wrong += found is not None and found.p <= 0.05
+    assert 0.03 <= wrong / times <= 0.07
+
+
+def test_a_margin_is_tested_on_one_side():
+    right = right_or_not(np.random.default_rng(1), 6, 200)
+    whole, parts = left_out(right)
+    say = [
+        model_against_readers(
+            whole[0], whole[1:], parts[:, 0], parts[:, 1:], margin=margin
+        ).p_within
+        for margin in (0.0, 0.1, 0.5)
+    ]
+    assert say[0] > say[1] > say[2]
+    assert say[2] < 1e-3
+
+
+def test_two_readers_say_nothing_of_others():
+    right = right_or_not(np.random.default_rng(1), 3, 50)
+    whole, parts = left_out(right)
+    assert model_against_readers(whole[0], whole[1:], parts[:, 0], parts[:, 1:]) is None
+    assert conditions_apart(whole[:2].reshape(2, 1), parts[:, :2].reshape(50, 2, 1)) is None
+
+
+def test_an_undefined_figure_has_no_difference():
+    whole, parts = left_out(right_or_not(np.random.default_rng(1), 5, 50))
+    parts[7, 2] = np.nan
+    assert model_against_readers(whole[0], whole[1:], parts[:, 0], parts[:, 1:]) is None
+
+
+def test_cases_of_one_patient_are_left_out_together():
+    right = np.array([[1, 0, 1, 1], [1, 1, 0, 0], [0, 1, 1, 0]], float)
+    _, parts = jackknifed(lambda keep: right[:, keep].mean(axis=1), ["p", "p", "q", "r"])
+    assert parts.shape == (3, 3)
+    assert parts[0] == pytest.approx(right[:, 2:].mean(axis=1))
