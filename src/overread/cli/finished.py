@@ -33,7 +33,9 @@ def report(
     include_images: options.IncludeImages = False,
     cases: Annotated[int | None, Option(help="How many cases the page embeds (60).")] = None,
     seed: Annotated[int, Option(help="Of the sample of cases.")] = 0,
-    title: Annotated[str, Option(help="Of the page; models, data and day where left out.")] = "",
+    title: Annotated[
+        str | None, Option(help="Of the page; models, data and day where left out.")
+    ] = None,
     policy: Annotated[
         Path | None, Option(help="A gate's rules: the page shows its verdict.")
     ] = None,
@@ -55,7 +57,7 @@ def report(
         latex=latex,
         figures=figures,
         seed=seed,
-        title=title,
+        title=title or "",
         policy=policy,
         board=board,
         tell=options.tell,

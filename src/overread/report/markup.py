@@ -26,6 +26,7 @@ _HALVES: Final = re.compile("[\ud800-\udfff]")
 # A table of so many rows has a field that filters them.
 LONG_FROM: Final = 25
 
+_PLAIN: Final = re.compile(r"[<>]?[+-]?\d[\d,]*(\.\d+)?(e[+-]?\d+)?[°†‡*§!%]?$", re.ASCII)
 _NUMBERS: Final = ' class="num"'
 # What stands where there is no number.
 _NO_NUMBER: Final = frozenset({"n/a", "-"})
@@ -49,18 +50,18 @@ def shown(text: str) -> str:
 
 def as_json(value: Any) -> str:
     """JSON that cannot end the script element it stands in."""
-    written = msgspec.json.encode(_whole(value)).decode()
+    written = msgspec.json.encode(whole(value)).decode()
     return re.sub("[<>&\u2028\u2029]", lambda found: f"\\u{ord(found[0]):04x}", written)
 
 
-def _whole(value: Any) -> Any:
+def whole(value: Any) -> Any:
     """The same without halves of characters, which no encoding has."""
     if isinstance(value, str):
         return _HALVES.sub("\ufffd", value)
     if isinstance(value, dict):
-        return {_whole(key): _whole(one) for key, one in value.items()}
+        return {whole(key): whole(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
-        return [_whole(one) for one in value]
+        return [whole(one) for one in value]
     return value
 
 
@@ -138,15 +139,16 @@ def grid(columns: Sequence[str], rows: Sequence[Sequence[str]], label: str) -> s
 
 def _is_number(text: str) -> bool:
     """Whether a cell stands to the right in a column of numbers: one, or that there is none."""
-    return text in _NO_NUMBER or _NUMBER.fullmatch(text) is not None
+    found = _NUMBER.fullmatch(text)
+    return text in _NO_NUMBER or (found is not None and _PLAIN.match(found[1]) is not None)
 
 
 def _cell(text: str) -> str:
     """A number with what it stands on below it, so that ten measures fit a screen; or text."""
     number = _NUMBER.fullmatch(text)
-    if text in _NO_NUMBER or (number and text == number[1]):
-        return f"<td{_NUMBERS}>{shown(text)}</td>"
-    if not number:
+    if not number or text == number[1]:
+        if _is_number(text):
+            return f"<td{_NUMBERS}>{shown(text)}</td>"
         wraps = ' class="text"' if len(text) > _LINE else ""
         return f"<td{wraps}>{shown(text)}</td>"
     value, *below = (shown(part.strip()) for part in number.groups(default=""))

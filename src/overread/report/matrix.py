@@ -22,7 +22,7 @@ from overread.benchmarks.registry import questions
 from overread.case import Headline, Measure, Said
 from overread.measuring.units import Unit
 from overread.report.gate import Gated, worst
-from overread.report.markup import asset, shown
+from overread.report.markup import asset, shown, whole
 from overread.report.reported import Exhibit, Reported
 
 # A sign beside the word: never the colour alone.
@@ -310,7 +310,7 @@ def link_to(exhibit: Exhibit, place: str) -> str:
 
 def filtered(place: str, **wanted: str) -> str:
     """The address of a run's cases that fit, as cases.js reads it."""
-    return shown(f"#cases-{place}?{urlencode(wanted, quote_via=quote)}")
+    return shown(f"#cases-{place}?{urlencode(whole(wanted), quote_via=quote)}")
 
 
 def _cases(column: Column, reader: str, served: bool) -> str:
