@@ -35,7 +35,10 @@ def board_html(runs: Sequence[Reported], *, title: str = "", gated: Gated | None
     """The print as text; the same bytes for the same runs."""
     runs = [allowed(run) for run in runs]
     style = asset("matrix.css") + asset("board.css")
-    policy = f"default-src 'none'; style-src {hash_of(style)}; base-uri 'none'; form-action 'none'"
+    policy = (
+        f"default-src 'none'; style-src {hash_of(style)}; img-src data:; base-uri 'none'; "
+        "form-action 'none'"
+    )
     fits, left = _fitting(runs, _ROWS - (2 * _RULINGS if gated else 0))
     return asset("board.html").format(
         rules=policy,

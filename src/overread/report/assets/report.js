@@ -208,7 +208,6 @@ function expanded(there) {
 }
 document.querySelector(".answers")?.addEventListener("keydown", event => {
   if (event.key !== "Escape" || !left) return;
-  history.replaceState(null, "", "#models");
   location.hash = "#models";
   enter(left);
 });
