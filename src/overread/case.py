@@ -16,6 +16,8 @@ from typing import Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkabl
 
 import msgspec
 
+from overread import typeset
+
 Modality = Literal["multimodal", "text", "vision"]
 Policy = Literal["open", "research", "credentialed"]
 Outcome = Literal["answered", "unparsed", "refused", "unanswered", "not_judged"]
@@ -324,6 +326,10 @@ class Prompt(msgspec.Struct, frozen=True, gc=False):
 # ---------------------------------------------------------------- what a reader says
 
 
+# The exponential of less is 0.
+_NEVER = -745.2
+
+
 class Reply(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """What a reader said. An error is never a reply.
 
@@ -347,6 +353,16 @@ class Reply(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     @property
     def refused(self) -> bool:
         return self.refusal is not None or self.finish == "content_filter"
+
+    @property
+    def certain(self) -> bool:
+        """Whether every alternative is given with a probability of exactly 0 or 1.
+
+        Some servers take the question for log-probabilities and fill in 0, or -9999. One reply may
+        be so by rounding; that all are is never.
+        """
+        given = self.logprobs or ()
+        return bool(given) and all(value >= 0 or value < _NEVER for _, value in given)
 
 
 class ReaderFailure(Exception):
@@ -573,23 +589,94 @@ class Headline(msgspec.Struct, frozen=True, kw_only=True):
     lead: str = ""
 
 
+class FrameMark(msgspec.Struct, frozen=True, gc=False):
+    """A frame of a clip that is true or was named, from 0 within the clip, and how often."""
+
+    phase: str
+    frame: int
+    times: int = 1
+
+
 class Slide(msgspec.Struct, frozen=True, kw_only=True):
-    """A picture or clip on a card, with boxes drawn over it in the pixels a reader was shown."""
+    """A picture or clip on a card, with boxes drawn over it in the pixels a reader was shown.
+
+    `shown` is the card's condition it belongs to; several slides of one were shown together.
+    `marks` are the true frames of a clip.
+    """
 
     label: str
     picture: Picture | Clip
     boxes: tuple[tuple[str, Box], ...] = ()
+    shown: str = ""
+    marks: tuple[FrameMark, ...] = ()
+
+
+class CardScore(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a judge gave an open answer: each part with its most, and the sum, where there is one.
+
+    No parts say that the verdict could not be read.
+    """
+
+    judge: str
+    parts: tuple[tuple[str, float, float], ...] = ()
+    total: float | None = None
+    most: float = 100
+
+
+class CardAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One answer of a reader, to what one condition of a card shows.
+
+    `asked` says how it was asked, where that was done in several ways. `text` is the answer, or
+    what became of the trial; `option` the key of the option it names; `sure` from 0 to 1; `note`
+    what judges said of it; `reply` its own words, where they are more than the answer.
+    `changed`: another than the answer to the first condition, asked the same way. It and `right`
+    are None where neither can be said.
+    """
+
+    shown: str
+    text: str
+    asked: str = ""
+    option: str = ""
+    sure: float | None = None
+    right: bool | None = None
+    changed: bool | None = None
+    note: str = ""
+    reply: str = ""
+    scores: tuple[CardScore, ...] = ()
+
+
+class CardStep(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A step of reasoning; `mark` is a judge's word on it, `right` what that comes to."""
+
+    kind: str
+    text: str = ""
+    mark: str = ""
+    right: bool | None = None
+
+
+class CardOption(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One of the options a question offers."""
+
+    key: str
+    text: str
+    right: bool = False
 
 
 class Said(msgspec.Struct, frozen=True, kw_only=True):
-    """What one reader said about a case: short lines, and its own words where they are worth it.
+    """What one reader said about a case: its answers by condition, and what belongs to none.
 
+    `lines` are short and labelled; `text` is a reply that no answer holds. `marks` are the frames
+    it named; `steps` its own steps, and `gold` what was found of the card's steps, in their order.
     `right` and `flipped` are None where neither can be said.
     """
 
     reader: str
+    answers: tuple[CardAnswer, ...] = ()
     lines: tuple[tuple[str, str], ...] = ()
     text: str = ""
+    marks: tuple[FrameMark, ...] = ()
+    steps: tuple[CardStep, ...] = ()
+    gold: tuple[CardStep, ...] = ()
     right: bool | None = None
     flipped: bool | None = None
 
@@ -597,21 +684,32 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
 class Card(msgspec.Struct, frozen=True, kw_only=True):
     """One case as a person looks at it: what was shown, asked and true, and what readers said.
 
-    `facts` are what cards are filtered by; `texts` are labelled texts such as question and options.
+    `facts` are what cards are filtered by; `texts` are labelled texts such as the question.
+    `conditions` are what was shown, by name and in words, in the order in which they stand side by
+    side: slides and answers name theirs. `steps` are the gold steps.
     """
 
     case: str
     title: str
     facts: dict[str, str] = {}
     texts: tuple[tuple[str, str], ...] = ()
+    options: tuple[CardOption, ...] = ()
+    steps: tuple[CardStep, ...] = ()
+    conditions: tuple[tuple[str, str], ...] = ()
     slides: tuple[Slide, ...] = ()
     said: tuple[Said, ...] = ()
+
+
+_LEGEND_SIZE = 10
+_LEGEND_LETTER = 5.0  # pixels of a letter of that size, on average
 
 
 class Table(msgspec.Struct, frozen=True, kw_only=True):
     """An exhibit that is a table: cells are ready to print; `signature` says what it stands on.
 
     `finding` is what it shows, in one line, and `measures` are those the line goes by.
+    `headline` are the columns that tell most, the first of them first: what is shown where there is
+    no room for all. Without it columns count in their order.
     """
 
     name: str
@@ -622,6 +720,21 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     finding: str = ""
     measures: tuple[str, ...] = ()
+    headline: tuple[str, ...] = ()
+    edition: str = ""
+
+    def save(self, path: str | Path) -> None:
+        """Write the table; the suffix says how: .csv, .tex (the columns that fit), .html."""
+        making: dict[str, Callable[[], bytes]] = {
+            ".csv": lambda: typeset.table_csv(self).encode(),
+            ".tex": lambda: typeset.latex_table(self, self.name.replace("_", "-")).encode(),
+            ".html": lambda: typeset.html_table(self).encode(),
+        }
+        _save("table", path, making)
+
+    def _repr_html_(self) -> str:
+        """The table in a notebook."""
+        return typeset.html_table(self)
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
@@ -659,7 +772,6 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 
         .json is the specification, .csv the numbers behind the drawing.
         """
-        place = Path(path)
         making: dict[str, Callable[[], bytes]] = {
             ".svg": lambda: self.svg().encode(),
             ".png": self._png,
@@ -667,18 +779,31 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
             ".json": lambda: msgspec.json.format(self.specification("white").encode()),
             ".csv": self._csv,
         }
-        make = making.get(place.suffix.lower())
-        if make is None:
-            raise BadInput(f"{place}: a figure is saved as {', '.join(making)}. Name it so.")
-        if not place.parent.is_dir():
-            raise BadInput(f"{place}: there is no folder {place.parent}. Make it first.")
-        if place.exists() and not (place.is_file() or place.is_dir()):
-            raise BadInput(f"{place}: it is no file. Give another name.")
-        data = make()
-        try:
-            place.write_bytes(data)
-        except OSError as error:
-            raise BadInput(f"{place}: {error.strerror}. Give a file that can be written.") from None
+        _save("figure", path, making)
+
+    def _repr_svg_(self) -> str:
+        """The drawing in a notebook."""
+        return self.svg()
+
+    def with_legend(self) -> Figure:
+        """The same with its notes below it, in the drawing: for a file that stands alone."""
+        if not self.notes or "title" in self.spec:
+            return self
+        from textwrap import wrap
+
+        width = re.search(r'<svg[^>]* width="([0-9.]+)"', self.svg())
+        letters = int(float(width[1]) / _LEGEND_LETTER) if width else 100
+        lines = [line for note in self.notes for line in wrap(note, max(40, letters))]
+        legend = {
+            "text": lines,
+            "orient": "bottom",
+            "anchor": "start",
+            "offset": 12,
+            "fontSize": _LEGEND_SIZE,
+            "fontWeight": "normal",
+            "color": self.INK,
+        }
+        return msgspec.structs.replace(self, spec=self.spec | {"title": legend})
 
     def specification(self, background: str) -> str:
         """What the renderer is given, as JSON: the drawing follows from it alone."""
@@ -696,15 +821,28 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
         return svg_to_pdf(self.svg())
 
     def _csv(self) -> bytes:
-        import csv
-        import io
-
         columns = list(dict.fromkeys(name for row in self.rows for name in row))
-        text = io.StringIO()
-        writer = csv.DictWriter(text, columns, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(_drawable(self.rows))
-        return text.getvalue().encode()
+        rows = ([*map(row.get, columns)] for row in self.rows)
+        return typeset.csv_text(columns, rows).encode()
+
+
+def _save(what: str, path: str | Path, making: Mapping[str, Callable[[], bytes]]) -> None:
+    """Write an exhibit in the form that the suffix of a file names."""
+    if not isinstance(path, str | Path):
+        raise BadInput(f'save({path!r}): a {what} is saved to a path, as "{what}.csv".')
+    place = Path(path)
+    make = making.get(place.suffix.lower())
+    if make is None:
+        raise BadInput(f"{place}: a {what} is saved as {', '.join(making)}. Name it so.")
+    if not place.parent.is_dir():
+        raise BadInput(f"{place}: there is no folder {place.parent}. Make it first.")
+    if place.exists() and not (place.is_file() or place.is_dir()):
+        raise BadInput(f"{place}: it is no file. Give another name.")
+    data = make()
+    try:
+        place.write_bytes(data)
+    except OSError as error:
+        raise BadInput(f"{place}: {error.strerror}. Give a file that can be written.") from None
 
 
 @functools.lru_cache(64)

@@ -65,7 +65,7 @@ class ReaderEntry(msgspec.Struct, frozen=True, kw_only=True):
     labels: tuple[str, ...] = ()
     # How the replies that this run asked for came about, as the reader says; none where all of them
     # were there already.
-    facts: dict[str, Fact] = {}
+    facts: dict[str, Fact] | None = None
 
 
 class JudgeEntry(ReaderEntry, frozen=True, kw_only=True):

@@ -211,7 +211,8 @@ def _digits_read(digits: str, text: str) -> int:
 def movement(first: Mapping[int, Reply], again: Mapping[int, Reply]) -> tuple[float | None, str]:
     """Do replies to different pictures differ more than replies to the same picture?"""
     numbers = sorted(set(first) & set(again))
-    with_logprobs = all(r.logprobs for m in (first, again) for r in m.values())
+    replies = [reply for mapping in (first, again) for reply in mapping.values()]
+    with_logprobs = all(r.logprobs for r in replies) and not all(r.certain for r in replies)
     measured_by = "log-probabilities" if with_logprobs else "replies"
     distance = _logprob_distance if with_logprobs else lambda a, b: a.text.strip() != b.text.strip()
     if len(numbers) < 2:

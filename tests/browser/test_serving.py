@@ -62,24 +62,27 @@ def test_filters_and_pages_are_asked_of_the_server(served: tuple[Page, Heard]) -
     page, heard = served
     live = page.locator("#cases-m3cot .live")
     status = live.locator(".turn output")
-    assert status.inner_text() == "1 to 10 of 26 cases"
+    assert status.inner_text() == "1 to 20 of 26 cases"
 
     def cards(response: Response) -> bool:
         return "/cards?" in response.url
 
     with page.expect_response(cards) as waited:
-        live.get_by_role("button", name="Next").click()
+        live.get_by_role("button", name="next page").click()
     assert parse_qs(urlsplit(waited.value.url).query) == {"run": ["2"], "page": ["1"]}
-    live.locator("output", has_text="11 to 20 of 26 cases").wait_for()
+    live.locator("output", has_text="21 to 26 of 26 cases").wait_for()
     with page.expect_response(cards) as waited:
-        live.locator("label", has_text="reader").locator("select").select_option("control:rambler")
+        live.locator("label", has_text="model").locator("select").select_option("control:rambler")
     with page.expect_response(cards) as waited:
         live.locator("label", has_text="answer").locator("select").select_option("no")
     asked = parse_qs(urlsplit(waited.value.url).query)
     assert asked == {"run": ["2"], "page": ["0"], "reader": ["control:rambler"], "right": ["no"]}
     count = waited.value.json()["count"]
     live.locator(f"output:has-text('of {count} case')").wait_for()
-    assert live.locator(".case").count() == min(count, 10)
+    assert live.locator(".worklist li").count() == min(count, 20)
+    with page.expect_response(cards) as waited:
+        live.get_by_role("searchbox").fill("Record")
+    assert parse_qs(urlsplit(waited.value.url).query)["text"] == ["Record"]
     with page.expect_response(cards):
         live.get_by_role("button", name="Clear").click()
     assert heard.trouble == []
@@ -96,11 +99,28 @@ def test_pictures_come_from_the_server(served: tuple[Page, Heard]) -> None:
     assert heard.trouble == []
 
 
+def test_a_case_is_asked_for_by_name_and_its_film_in_its_own_size(
+    served: tuple[Page, Heard],
+) -> None:
+    page, heard = served
+    with page.expect_response(lambda answer: "/cards?" in answer.url) as waited:
+        page.evaluate("() => { location.hash = 'case-m3cot-question_00007'; }")
+    assert parse_qs(urlsplit(waited.value.url).query) == {"run": ["2"], "case": ["question_00007"]}
+    case = page.locator("#case-m3cot-question_00007")
+    case.wait_for()
+    with page.expect_response(lambda answer: "/film?" in answer.url) as fetched:
+        case.locator(".frame").first.click()
+    assert fetched.value.status == 200
+    page.locator(".viewer-label", has_text="full size").wait_for()
+    page.keyboard.press("Escape")
+    assert heard.trouble == []
+
+
 def test_hostile_words_are_as_harmless_over_http(served: tuple[Page, Heard]) -> None:
     page, heard = served
     live = page.locator("#cases-medcmr .live")
     assert "alert(" in live.inner_text()
-    assert live.locator("script, style, a, iframe").count() == 0
+    assert live.locator("script, style, a:not([href^='#']), iframe").count() == 0
     assert heard.trouble == []
 
 
@@ -108,7 +128,7 @@ def test_a_server_that_is_gone_is_told(served: tuple[Page, Heard]) -> None:
     page, heard = served
     page.context.set_offline(True)
     live = page.locator("#cases-m3cot .live")
-    live.get_by_role("button", name="Next").click()
+    live.get_by_role("button", name="next page").click()
     live.locator("output", has_text="No cases:").wait_for()
     page.context.set_offline(False)
     assert heard.errors == heard.violations == []

@@ -48,10 +48,11 @@ def test_it_says_unasked_what_the_cases_can_show_as_plan_does(
     built = overread(*BUILD, "--folder", own, "--out", "set", "--policy", "open")
     reader = ("--reader", "control:looks")
     planned = overread("plan", "grounding", "--cases", "set", *reader)
-    (said,) = (line for line in built.out.splitlines() if "give a share of 50 %" in line)
+    said = built.out[built.out.index("What these cases can show") :].split("\n\n")[0]
     assert said in planned.out
     assert "with 80 % power" in said
-    assert "No reader gets a category: " in said
+    assert "CGR" in said
+    assert "Every model's category will be `insufficient`: " in said
     asked = overread("plan", "grounding", "--cases", "set", *reader, "--json")
     machine = overread(*BUILD, "--folder", own, "--out", "again", "--policy", "open", "--json")
     assert json.loads(machine.out)["reach"] == json.loads(asked.out)[0]["reach"]

@@ -115,7 +115,7 @@ def test_who_says_what_the_judge_said_agrees_with_it(overread: Overread, judged:
         assert one["percent"]["point"] == 1  # type: ignore[index]
         assert (one["n"], one["missing"]) == (20, 0)
     done = overread(
-        "judge-sample", judged, "--filled", "sample/sheet.csv", "--key", "sample/key.csv"
+        "judge-sample", judged, "--filled", "sample/sheet.csv", "--key", "sample/key.csv", "--wide"
     )
     assert (done.code, done.err) == (0, "")
     lines = done.out.splitlines()

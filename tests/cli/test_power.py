@@ -32,7 +32,9 @@ def found(overread: Overread, *words: object) -> dict:
 
 
 def test_the_terminal_has_a_sentence_and_a_table(overread: Overread) -> None:
-    done = overread("power", "--rates", "0.85,0.80", "--per-patient", "3", "--alike", "0.3")
+    done = overread(
+        "power", "--rates", "0.85,0.80", "--per-patient", "3", "--alike", "0.3", "--wide"
+    )
     assert (done.code, done.err) == (0, "")
     sentence, _, head, *rows = done.out.splitlines()
     assert sentence == (
@@ -180,7 +182,7 @@ def test_two_readers_of_a_pilot_have_their_rates_and_discordance(
     assert answer["needed"]["cases"] == cases_to_tell_apart(
         *answer["rates"], discordant=answer["discordant"], effect=effect
     )
-    shown = overread("power", "--pilot", pilot, "--reader", two[0], "--reader", two[1])
+    shown = overread("power", "--pilot", pilot, "--reader", two[0], "--reader", two[1], "--wide")
     assert f"accuracy of {two[0]} and {two[1]}, 48 cases of " in shown.out
 
 

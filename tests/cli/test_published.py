@@ -13,8 +13,8 @@ from support.commands import Overread, tree
 
 pytestmark = pytest.mark.usefixtures("no_pages")
 
-HEADLINE = ("published", "grounding")
-HEARTBEAT = ("published", "heartbeat")
+HEADLINE = ("published", "grounding", "--wide")
+HEARTBEAT = ("published", "heartbeat", "--wide")
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def row(out: str, reader: str) -> str:
 
 
 def test_without_a_benchmark_those_with_figures_are_listed(overread: Overread) -> None:
-    done = overread("published")
+    done = overread("published", "--wide")
     assert done.code == 0
     assert "arXiv 2606.17710v2" in row(done.out, "grounding")
     assert "MIDL 2026" in row(done.out, "heartbeat")
@@ -292,7 +292,7 @@ def test_a_run_of_something_else_does_not_belong_there(
 
 
 def test_the_two_scores_that_do_not_add_up_are_marked(overread: Overread) -> None:
-    done = overread("published", "medcmr")
+    done = overread("published", "medcmr", "--wide")
     assert (done.code, done.err) == (0, "")
     lines = done.out.splitlines()
     own = [line for line in lines if "S is not the weighted mean of its four parts" in line]
@@ -314,7 +314,7 @@ def test_a_run_of_vignettes_stands_below_the_paper(
 
     place = tmp_path / "run"
     ov.run("medcmr", "phantom:28", ["control:oracle"], out=place, store=tmp_path / "store.sqlite")
-    done = overread("published", "medcmr", "--beside", place)
+    done = overread("published", "medcmr", "--wide", "--beside", place)
     assert (done.code, done.err) == (0, "")
     mine = [line for line in done.out.splitlines() if line.startswith(f"control:oracle ({place})")]
     assert [line.removeprefix(f"control:oracle ({place})").split() for line in mine] == [

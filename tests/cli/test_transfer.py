@@ -25,7 +25,7 @@ def runs(workspace: Path) -> tuple[Path, Path]:
 
 
 def test_the_table(overread: Overread, runs: tuple[Path, Path]) -> None:
-    done = overread("transfer", *runs)
+    done = overread("transfer", *runs, "--wide")
     assert (done.code, done.err) == (0, "")
     lines = done.out.splitlines()
     assert lines[0] == "Do the numbers hold on other cases?"

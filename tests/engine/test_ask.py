@@ -16,6 +16,7 @@ from overread.case import (
     Limits,
     Message,
     Picture,
+    Prompt,
     ReaderFailure,
     Reply,
     Request,
@@ -23,7 +24,7 @@ from overread.case import (
     Traits,
     Trial,
 )
-from overread.engine import Sources, Store, Studio, Tally, ask, read_back
+from overread.engine import Given, Sources, Store, Studio, Tally, ask, read_back
 from overread.readers import Guard, open_reader
 from support.answering import answering, response
 from support.readers import Scripted, questions
@@ -56,6 +57,49 @@ def test_every_trial_is_asked_once_and_read_back_in_plan_order(store, studio) ->
     assert all(
         r is not None and r.text == f"question {n}"[::-1] for n, (_, r, _) in enumerate(rows)
     )
+
+
+MEANINGLESS = (
+    (("Yes", 0.0), ("No", 0.0)),
+    (("Yes", -9999.0), ("No", -9999.0)),
+    (("Yes", 0.0), ("No", -9999.0)),
+    (("Yes", 0.0),),
+)
+
+
+@pytest.mark.parametrize("filled_in", MEANINGLESS)
+def test_log_probabilities_that_mean_nothing_are_not_read(store, studio, filled_in) -> None:
+    """Some servers take the question for them and fill something in; a confidence of 1 for all."""
+    reader = Scripted(lambda p: Reply("Yes", logprobs=filled_in))
+    go(questions(100), reader, store, studio)
+    given = Given()
+    rows = list(read_back(questions(100), reader, store, studio, given))
+    assert {reply.logprobs for _, reply, _ in rows if reply} == {None}
+    assert given.filled_in == 100
+
+
+@pytest.mark.parametrize("said", [-0.3, -17.5, -1e-9])
+def test_one_that_means_something_speaks_for_all(store, studio, said: float) -> None:
+    """A model that is sure of nearly everything may be rounded to 0 now and then."""
+    odd = {"7": said}
+
+    def say(prompt: Prompt) -> Reply:
+        return Reply("Yes", logprobs=(("Yes", odd.get(prompt.text[-1], 0.0)), ("No", -9999.0)))
+
+    reader = Scripted(say)
+    go(questions(100), reader, store, studio)
+    given = Given()
+    rows = list(read_back(questions(100), reader, store, studio, given))
+    assert all(reply and reply.logprobs for _, reply, _ in rows)
+    assert given.filled_in == 0
+
+
+def test_controls_and_too_few_replies_are_not_judged(store, studio) -> None:
+    sure = lambda p: Reply("Yes", logprobs=(("Yes", 0.0),))  # noqa: E731
+    for reader, n in ((Scripted(sure, name="control:sure:1"), 100), (Scripted(sure), 7)):
+        go(questions(n), reader, store, studio)
+        rows = read_back(questions(n), reader, store, studio)
+        assert all(reply and reply.logprobs for _, reply, _ in rows)
 
 
 @pytest.mark.slow

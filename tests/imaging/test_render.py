@@ -27,7 +27,7 @@ from overread.case import (
     Source,
     Within,
 )
-from overread.imaging import RENDERER, digest, open_image, pixels, render
+from overread.imaging import RENDERER, digest, has_film, open_image, pixels, render, render_film
 from overread.imaging._dicom_file import DICOM_RENDERER
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -408,3 +408,27 @@ def test_it_is_pillows_lanczos_and_never_enlarges(width, height, px, colour):
 def test_a_cap_that_cannot_be_is_refused(px):
     with pytest.raises(BadInput, match=f"within {px} pixels"):
         within(noise(4, 4), px)
+
+
+# ---------------------------------------------------------------- films in their own size
+
+
+def test_a_film_keeps_its_size_and_what_is_filled_is_filled_there():
+    grey = np.full((300, 600), 200, np.uint8)
+    mask = (Resize(60, 60), Fill(Box(6, 30, 12, 15), 0))
+    shown = pixels(render_film(Picture(inline(grey), mask)))
+    assert shown.shape[:2] == (300, 600)
+    dark = np.zeros((300, 600), bool)
+    dark[150:225, 60:180] = True
+    assert np.array_equal(shown.reshape(300, 600, -1)[..., 0] == 0, dark)
+    # The same box of the picture a reader was shown.
+    small = pixels(render(Picture(inline(grey), mask))).reshape(60, 60, -1)[..., 0]
+    assert np.argwhere(small == 0).min(0).tolist() == [30, 6]
+
+
+@pytest.mark.parametrize("how", ["mean", "blur", "noise", "inpaint"])
+def test_what_depends_on_the_size_is_shown_as_a_reader_saw_it(how):
+    picture = Picture(inline(np.zeros((9, 9), np.uint8)), (Occlude(Box(1, 1, 3, 3), how),))
+    assert not has_film(picture)
+    with pytest.raises(BadInput, match="only be shown as a reader saw it"):
+        render_film(picture)

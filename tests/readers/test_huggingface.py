@@ -6,11 +6,19 @@ The one file of tests that imports torch and transformers for `hf:`: that takes 
 from __future__ import annotations
 
 import asyncio
+import base64
+import io
+import json
+import os
+import signal
 import socket
+import subprocess
+import sys
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 import pytest
@@ -36,12 +44,21 @@ from overread.engine import Sources, Store, Studio, ask, read_back
 from overread.imaging import lossless_clip, render_clip
 from overread.readers import Guard, open_reader
 from overread.sight import digit_picture
+from support.answering import raw_server, response
 from support.clip_files import frame
 
 pytestmark = pytest.mark.slow
 pytest.importorskip("torch", reason="needs the extra hf: not installed")
 
-from support.tiny_models import PATCH, PX, save_tiny_llama, save_tiny_llava  # noqa: E402
+from support.tiny_models import (  # noqa: E402
+    PATCH,
+    PX,
+    ask_digits,
+    save_tiny_llama,
+    save_tiny_llava,
+)
+
+TESTS = Path(__file__).parents[1]
 
 A_PICTURE = (PX // PATCH) ** 2  # tokens
 PENALTIES = {"do_sample": True, "top_k": 3, "temperature": 0.5, "repetition_penalty": 1.7}
@@ -205,7 +222,7 @@ def test_probabilities_are_of_the_raw_logits_and_the_checkpoints_own_settings_ar
     model = AutoModelForImageTextToText.from_pretrained(llava)
     assert model.generation_config.repetition_penalty == 1.7
     processor = AutoProcessor.from_pretrained(llava)
-    image = Image.open(__import__("io").BytesIO(shown("4").data)).convert("RGB")
+    image = Image.open(io.BytesIO(shown("4").data)).convert("RGB")
     inputs = processor(
         images=image, text="<|user|><image>Which?<|end|><|assistant|>", return_tensors="pt"
     )
@@ -330,6 +347,95 @@ def test_template_words_reach_the_template_or_are_refused(llava: Path) -> None:
     assert str(odd) == "model: its chat template does not know whisper. Mend chat_template_kwargs."
 
 
+# ---------------------------------------------------------------- as any other reader
+
+KILLED = """
+import sys, torch
+from pathlib import Path
+from support.tiny_models import ask_digits
+torch.set_num_threads(1)
+ask_digits(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]), lambda: print(flush=True))
+"""
+
+
+def test_killed_and_resumed_it_says_what_it_would_have_said(llava: Path, tmp_path: Path) -> None:
+    many = 100
+    whole, said = ask_digits(llava, tmp_path / "whole.sqlite", many)
+    words = [sys.executable, "-c", KILLED, str(llava), str(tmp_path / "killed.sqlite"), str(many)]
+    paths = os.pathsep.join(str(path) for path in (TESTS, *sys.path) if str(path))
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, env=os.environ | {"PYTHONPATH": paths}
+    ) as run:
+        assert run.stdout is not None
+        for _ in range(40):  # it has said so much, and some of it is committed
+            run.stdout.readline()
+        run.send_signal(signal.SIGKILL)
+    resumed, again = ask_digits(llava, tmp_path / "killed.sqlite", many)
+    assert (whole.kept, whole.answered) == (0, many)
+    assert 0 < resumed.kept < many
+    assert resumed.kept + resumed.answered == many
+    assert [r and (r.text, r.sent) for r in again] == [r and (r.text, r.sent) for r in said]
+
+
+def test_the_same_weights_behind_a_server_say_the_same(llava: Path, tmp_path: Path) -> None:
+    """The server below is made of transformers alone, and knows nothing of the reader."""
+    asked = [
+        *(prompt(shown(digit), "Which is it?") for digit in "123"),
+        prompt("Which?"),
+        prompt(shown("4"), "and", shown("5"), "Which?"),
+        prompt(ShownClip((shown("6"), shown("7"), shown("8")), 3, "images"), "Which?"),
+    ]
+    here = answers(opened(llava), asked)
+    with raw_server(served_by(llava)) as url:
+        spec = f"openai:tiny@{url}"
+        there = answers(open_reader(spec, guard=Guard(), environment={}, controls={}), asked)
+    assert [reply.text for reply in there] == [reply.text for reply in here]
+    assert [reply.tokens_in for reply in there] == [reply.tokens_in for reply in here]
+    for one, other in zip(there, here, strict=True):
+        assert [token for token, _ in one.logprobs] == [token for token, _ in other.logprobs]
+        values = [[value for _, value in reply.logprobs] for reply in (one, other)]
+        assert values[0] == pytest.approx(values[1], abs=1e-5)
+
+
+def served_by(folder: Path) -> Callable[[bytes, BinaryIO], None]:
+    import torch
+    from PIL import Image
+    from transformers import AutoModelForImageTextToText, AutoProcessor, GenerationConfig
+
+    model = AutoModelForImageTextToText.from_pretrained(folder)
+    model.generation_config = GenerationConfig(eos_token_id=1, pad_token_id=0)
+    processor = AutoProcessor.from_pretrained(folder)
+    alone = threading.Lock()
+
+    def image(part: dict[str, Any]) -> Any:
+        data = base64.b64decode(part["image_url"]["url"].partition(",")[2])
+        return Image.open(io.BytesIO(data)).convert("RGB")
+
+    def answer(request: bytes, wire: BinaryIO) -> None:
+        body = json.loads(request.partition(b"\r\n\r\n")[2])
+        content = body["messages"][0]["content"]
+        parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        text = "".join("<image>" if p["type"] == "image_url" else p["text"] for p in parts)
+        images = [image(part) for part in parts if part["type"] == "image_url"]
+        text = f"<|user|>{text}<|end|><|assistant|>"
+        with alone, torch.inference_mode():
+            inputs = processor(images=images or None, text=text, return_tensors="pt")
+            made = model.generate(
+                **inputs, max_new_tokens=body["max_tokens"], do_sample=False,
+                return_dict_in_generate=True, output_logits=True,
+            )  # fmt: skip
+        new = made.sequences[0, inputs["input_ids"].shape[1] :]
+        top = made.logits[0][0].log_softmax(-1).topk(body["top_logprobs"])
+        pairs = zip(top.indices.tolist(), top.values.tolist(), strict=True)
+        first = [{"token": processor.decode([t]), "logprob": value} for t, value in pairs]
+        said = {"content": processor.decode(new, skip_special_tokens=True)}
+        found = {"message": said, "logprobs": {"content": [first[0] | {"top_logprobs": first}]}}
+        usage = {"prompt_tokens": inputs["input_ids"].shape[1]}
+        wire.write(response(json.dumps({"choices": [found], "usage": usage}).encode()))
+
+    return answer
+
+
 # ---------------------------------------------------------------- frames of a video
 #
 # No video processor runs here (they need torchvision): what they give back is made up.
@@ -348,6 +454,7 @@ def encoded(indices: list[int], groups: int) -> dict[str, Any]:
     ("made", "says"),
     [
         (encoded(list(range(40)), 20), None),
+        (encoded([n // 2 for n in range(40)], 20), "20 of 40 frames"),
         (encoded(list(range(32)), 16), "32 of 40 frames"),
         (encoded(list(range(0, 40, 2)), 10), "20 of 40 frames"),
         # The one witness says all of them, the other not.
@@ -368,3 +475,10 @@ def test_frames_of_a_video_are_proved_by_two_witnesses_or_refused(
         return
     with pytest.raises(ReaderFailure, match=says):
         check_encoded(made, [video(40)], processor)
+
+
+def test_the_last_of_an_odd_number_of_frames_fills_its_group() -> None:
+    from overread.readers.huggingface import check_encoded
+
+    processor = SimpleNamespace(video_processor=SimpleNamespace(temporal_patch_size=2))
+    check_encoded(encoded([0, 1, 2, 3, 4, 5, 6, 6], 4), [video(7)], processor)

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from overread.case import Box, Card, Inline, Picture, Said, Shown, Slide
+from overread.case import Box, Card, Clip, FrameMark, Inline, Picture, Said, Shown, Slide
 from overread.report import Reported, report_html
-from overread.report.browser import PAGE, browser, card_data
+from overread.report.browser import PAGE, Placed, browser, card_data, embedded
 from support.page import card_of, record_of, run_of, seen_in
 
 
@@ -153,10 +153,39 @@ def test_a_served_page_holds_no_cards_and_asks_for_pages_of_them() -> None:
 
 def test_a_server_says_where_its_pictures_are() -> None:
     data = card_data(
-        with_slides("a", 2), lambda case, number: (f"slides?{case}&{number}", None, None)
+        with_slides("a", 2), lambda card, number: Placed(f"slides?{card.case}&{number}", full="f")
     )
     assert [slide["picture"] for slide in data["slides"]] == ["slides?a&0", "slides?a&1"]
-    assert data["slides"][0]["width"] is None
+    assert (data["slides"][0]["width"], data["slides"][0]["full"]) == (None, "f")
+
+
+def test_frames_of_a_sheet_shrink_one_by_one_and_stay_apart() -> None:
+    """A white frame beside a black one keeps its edge, whatever the size."""
+    frames, side = 7, 400
+    sheet = Image.new("L", (3 * side, 3 * side))
+    sheet.paste(255, (side, 0, 2 * side, side))
+    data = BytesIO()
+    sheet.save(data, "PNG")
+    made = embedded(Shown("image/png", data.getvalue()), frames)
+    assert made is not None
+    assert made[1:] == (side, side)
+    with Image.open(BytesIO(b64decode(made[0].partition(",")[2]))) as small:
+        assert small.width * small.height <= 340_000
+        assert small.width % 3 == small.height % 3 == 0
+        third, grey = small.width // 3, small.convert("L")
+        near = [grey.getpixel((third + by, third // 2)) for by in (-3, 2)]
+    assert near[0] < 20
+    assert near[1] > 235
+
+
+def test_a_clip_says_how_many_frames_it_has_and_which_are_true() -> None:
+    clip = Clip(Inline(b""), tuple(range(7)))
+    slide = Slide(label="clip", picture=clip, shown="clip", marks=(FrameMark("systole", 3),))
+    said = Said(reader="r", marks=(FrameMark("systole", 4, 2),))
+    card = Card(case="c", title="c", slides=(slide,), said=(said,), conditions=(("clip", "clip"),))
+    data = card_data(card, lambda card, number: Placed("x"))
+    assert (data["slides"][0]["frames"], data["slides"][0]["marks"]) == (7, [["systole", 3, 1]])
+    assert data["said"][0]["marks"] == [["systole", 4, 2]]
 
 
 def test_without_scripts_a_note_remains() -> None:

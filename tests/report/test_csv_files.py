@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from overread.case import Measure, Table
 from overread.report.exports import (
     CONTENTS,
-    _cell,
     earlier,
     is_ours,
     write_contents,
     write_csv_files,
 )
+from overread.typeset import csv_cell
 from support.reported import SIGNATURE, bars, reported_of
 
 EVIL = '=HYPERLINK("http://x","y")'
@@ -75,13 +75,13 @@ def test_two_exhibits_of_one_name_are_two_files(tmp_path: Path) -> None:
 
 @given(st.text(max_size=50))
 def test_no_cell_begins_like_a_formula_unless_it_is_a_plain_number(text: str) -> None:
-    cell = _cell(text)
+    cell = csv_cell(text)
     if cell.strip()[:1] in tuple("=+-@"):
         float(cell)
 
 
 def test_a_picture_inside_a_drawing_is_not_spelt_out() -> None:
-    assert _cell("data:image/png;base64,iVBORw0KGgo=") == "a picture"
+    assert csv_cell("data:image/png;base64,iVBORw0KGgo=") == "a picture"
 
 
 def test_a_folder_is_known_by_its_list_and_no_name_leads_out_of_it(tmp_path: Path) -> None:

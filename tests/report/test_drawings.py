@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from overread.case import Figure
 from overread.report import Drawings
 from overread.report.drawings import DRAWINGS, inline_svg
 
+START = Drawings._start  # which fixtures of other files may have replaced
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
 
@@ -116,3 +118,57 @@ def test_only_what_the_last_page_took_is_kept(tmp_path, drawn, kept):
     assert len(json.loads((tmp_path / DRAWINGS).read_text())) == 1
     inline_svg(figure(2.0), "d", Drawings.kept_in(tmp_path))
     assert len(drawn) == 2
+
+
+# ---------------------------------------------------------------- in a process of its own
+
+
+@pytest.fixture
+def elsewhere(monkeypatch: pytest.MonkeyPatch, drawn: list[str]) -> Drawings:
+    """Drawings whose renderer runs in another process, as where none runs in this one."""
+    monkeypatch.setattr(Drawings, "_start", START)
+    page = Drawings()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delitem(sys.modules, "vl_convert", raising=False)
+        page.warm_up()
+    return page
+
+
+@pytest.mark.slow
+def test_another_process_draws_the_same(elsewhere, drawn):
+    figures = [figure(float(value)) for value in range(3)]
+    elsewhere.ahead([*figures, figures[0]])
+    there = [inline_svg(one, "d", elsewhere) for one in figures]
+    assert not drawn, "this process drew nothing"
+    assert there == [inline_svg(one, "d") for one in figures]
+
+
+@pytest.mark.slow
+def test_where_it_cannot_draw_this_process_does(elsewhere, drawn):
+    elsewhere._renderer._process.kill()
+    elsewhere.ahead([figure()])
+    assert inline_svg(figure(), "d", elsewhere) == inline_svg(figure(), "d")
+    assert len(drawn) == 2
+
+
+@pytest.mark.slow
+def test_it_ends_with_the_page(elsewhere):
+    process = elsewhere._renderer._process
+    elsewhere.ahead([figure()])
+    elsewhere._renderer = None
+    assert process.wait(10) is not None
+    assert process.stdin.closed
+
+
+def test_nothing_is_started_where_a_renderer_runs_or_all_is_kept(tmp_path, kept, monkeypatch):
+    monkeypatch.setattr(Drawings, "_start", START)
+    page = Drawings()
+    page.warm_up()
+    page.ahead([figure()])
+    assert "vl_convert" in sys.modules
+    assert page._renderer is None
+    monkeypatch.delitem(sys.modules, "vl_convert")
+    page = Drawings.kept_in(tmp_path)
+    page.warm_up()
+    page.ahead([figure()])
+    assert page._renderer is None

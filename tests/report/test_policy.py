@@ -8,7 +8,17 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from overread.case import Card, Inline, Picture, Said, Shown, Slide
+from overread.case import (
+    Card,
+    CardAnswer,
+    CardOption,
+    CardStep,
+    Inline,
+    Picture,
+    Said,
+    Shown,
+    Slide,
+)
 from overread.report import Reported, report_html
 from overread.report.reported import allowed, warning
 from support.page import record_of, run_of, seen_in
@@ -24,9 +34,22 @@ def run_with_secrets(policy: str, **more: Any) -> Reported:
         title=SECRET,
         facts={"finding": "edema"},
         texts=(("report", SECRET),),
+        options=(CardOption(key="A", text=SECRET),),
+        steps=(CardStep(kind="features", text=SECRET),),
+        conditions=(("original", "original"),),
         slides=(Slide(label="original", picture=Picture(Inline(b""))),),
         said=(
-            Said(reader="r", lines=(("answer", "Yes, 93.0 % sure"), ("step", SECRET)), text=SECRET),
+            Said(
+                reader="r",
+                answers=(
+                    CardAnswer(shown="original", text="Yes", reply=SECRET),
+                    CardAnswer(shown="original", text="No focal thing", option="B"),
+                    CardAnswer(shown="original", text=SECRET),
+                ),
+                lines=(("answer", "Yes, 93.0 % sure"), ("step", SECRET)),
+                steps=(CardStep(kind="features", text=SECRET, mark="Match"),),
+                text=SECRET,
+            ),
         ),
     )
     slides = {("case-1", 0): Shown("image/png", data.getvalue())}
@@ -48,7 +71,10 @@ def test_without_leave_there_is_no_text_of_a_credentialed_set() -> None:
     (card,) = seen_in(page).data["cards-grounding"]["cards"]
     assert card["title"] == card["case"] == "case-1"
     assert card["facts"] == {"finding": "edema"}
-    assert card["said"][0]["lines"] == [["answer", "Yes, 93.0 % sure"], ["step", "(left out)"]]
+    (said,) = card["said"]
+    assert said["lines"] == [["answer", "Yes, 93.0 % sure"], ["step", "(left out)"]]
+    assert [answer["text"] for answer in said["answers"]] == ["Yes", "B", "(left out)"]
+    assert (card["options"], card["steps"]) == ([], [])
 
 
 def test_texts_of_a_research_set_are_shown() -> None:

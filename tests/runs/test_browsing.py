@@ -67,9 +67,8 @@ def test_m3cot(tmp_path: Path) -> None:
     assert by_reader(index, "right") == {"clinician": {True}, "contradicts": {False}, "rambler": {False}}  # fmt: skip
     assert by_reader(index, "flipped") == {"clinician": {False}, "contradicts": {True}, "rambler": {False}}  # fmt: skip
     (card,) = bench.cards(tables, index["case"].to_list()[:1])
-    lines = dict(card.said[0].lines)
-    gold = [words for label, words in lines.items() if label.startswith("gold step")]
-    assert gold == ["there"] * len(gold) != []
+    gold = [step.mark for step in card.said[0].gold]
+    assert gold == ["there"] * len(card.steps) != []
     assert [slide.label for slide in card.slides] == ["image", "black image"]
     assert all(
         isinstance(slide.picture, Picture) and render(slide.picture) for slide in card.slides
@@ -101,8 +100,8 @@ def test_medcmr(tmp_path: Path) -> None:
     assert True in flips["letter-a"]
     cards = list(bench.cards(tables, [choices["case"][0], index["case"][-1]]))
     assert all(render(slide.picture) for card in cards for slide in card.slides)
-    scored = dict(cards[1].said[0].lines)["scores of answer by control:lexical-judge"]
-    assert scored.endswith("S = 100 of 100")
+    (scored,) = cards[1].said[0].answers[0].scores
+    assert (scored.judge, scored.total) == ("control:lexical-judge", 100)
     frames = bench.per_case(tables)
     assert set(frames) == {"accuracy", "score"}
     assert frames["accuracy"].filter(pl.col("reader") == "control:oracle")["value"].mean() == 1

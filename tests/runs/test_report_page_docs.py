@@ -88,7 +88,7 @@ def test_every_example_of_the_report_works_as_printed(
         assert done.code == 0, f"{line}\n{done.err}"
         if line.endswith("--json"):
             told = json.loads(done.out)
-            assert set(told) == {"page", "files", "runs", "cards"}
+            assert set(told) == {"page", "board", "gate", "files", "runs", "cards"}
             assert told["runs"][0]["measures"]
         if line.startswith("overread compare"):
             named = "--reader control:looks" in line
@@ -150,8 +150,8 @@ def test_the_page_says_how_cases_are_sampled() -> None:
     assert list(browser._SHARES.values()) == [0.5, 0.3, 0.2]
     assert "half, three tenths and a fifth of the places" in PLAIN
     assert f"cut after {browser._LONGEST_TEXT:,} characters" in PLAIN
-    assert browser.PAGE == 10
-    assert "all cases: ten to a page" in PLAIN
+    assert browser.PAGE == 20
+    assert "all cases: twenty to a page" in PLAIN
 
 
 def test_the_line_above_the_cards_is_printed_as_the_page_has_it() -> None:

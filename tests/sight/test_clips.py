@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from random import Random
-from typing import Any, BinaryIO
 
 import msgspec
 import pytest
 
-from overread.case import Reply, Shown
+from overread.case import Reply
 from overread.imaging import render_clip
 from overread.sight import (
     CLIPS,
@@ -24,10 +22,10 @@ from overread.sight import (
     said_of,
 )
 from overread.stats import binomial_tail
-from support.answering import raw_server, response
 from support.commands import Overread
 from support.reads_frames import digits_of, read_video
 from support.served import served
+from support.stock_vllm import Sampling, stock_vllm
 
 SHOWN = frames_of(0)
 
@@ -79,40 +77,24 @@ def test_a_server_that_refuses_videos(overread: Overread) -> None:
     ],
 )
 def test_a_stock_server_shows_a_whole_video_when_it_is_asked_to(
-    overread: Overread, extra: str, verdict: str, arrived: int, sampling: str
+    overread: Overread, extra: str, verdict: str, arrived: int, sampling: Sampling
 ) -> None:
-    def answer(request: bytes, wire: BinaryIO) -> None:
-        if not request.startswith(b"POST"):
-            return
-        body = json.loads(request.partition(b"\r\n\r\n")[2])
-        kept = [d for part in parts_of(body) for d in kept_of(body, read_video(part), sampling)]
-        said = {"content": line("".join(kept))}
-        usage = {"prompt_tokens": 30 + 8 * len(kept)}
-        wire.write(response(json.dumps({"choices": [{"message": said}], "usage": usage}).encode()))
-
-    with raw_server(answer) as url:
-        spec = f"openai:m@{url}?clips=video&timeout=60&concurrency=4{extra}"
+    with stock_vllm(read_video, sampling=sampling) as server:
+        spec = f"openai:m@{server.base_url}?clips=video&timeout=60&concurrency=4{extra}"
         found = json.loads(overread("sight", spec, "--clips", "--json").out)
     assert (found["verdict"], found["frames_arrived"]) == (verdict, arrived)
 
 
-def parts_of(body: dict[str, Any]) -> list[Shown]:
-    content = body["messages"][-1]["content"]
-    urls = [p["video_url"]["url"] for p in content if isinstance(p, dict) and "video_url" in p]
-    return [Shown("video/mp4", base64.b64decode(url.partition(",")[2])) for url in urls]
-
-
-def kept_of(body: dict[str, Any], digits: str, sampling: str) -> str:
-    """As vLLM and the processor of Qwen3-VL take frames of a video."""
-    most = body.get("media_io_kwargs", {}).get("video", {}).get("num_frames", 32)
-    if 0 < most < len(digits):
-        ats = range(most) if sampling == "cut" else [
-            round(at * (len(digits) - 1) / (most - 1)) for at in range(most)
-        ]  # fmt: skip
-        digits = "".join(digits[at] for at in ats)
-    if body.get("mm_processor_kwargs", {}).get("do_sample_frames", True) and len(digits) > 4:
-        digits = "".join(digits[round(at * (len(digits) - 1) / 3)] for at in range(4))
-    return digits
+def test_a_server_that_passes_over_the_fields_is_found_out(overread: Overread) -> None:
+    with stock_vllm(read_video, honours=False) as server:
+        spec = f"openai:m@{server.base_url}?clips=video&timeout=60&concurrency=4"
+        done = overread("sight", spec, "--clips")
+    assert done.code == 1
+    assert done.out.startswith("m: thinned\n")
+    assert "what it reads fits 32 frames, evenly spread over 40" in done.out
+    sent = [body for body in server.bodies if "video_url" in str(body["messages"])[:200]]
+    assert all(body["media_io_kwargs"] == {"video": {"num_frames": -1}} for body in sent)
+    assert all(body["mm_processor_kwargs"] == {"do_sample_frames": False} for body in sent)
 
 
 def test_a_reader_declared_text_only_is_not_asked(overread: Overread) -> None:

@@ -55,6 +55,13 @@ def test_still_log_probabilities_do_not_arrive_where_tokens_are_not_reported() -
     assert judged([said("7", None, a=-0.5)] * PICTURES).verdict == "does not arrive"
 
 
+def test_log_probabilities_that_mean_nothing_do_not_speak_against_a_reader() -> None:
+    """A server that fills in 0 and -9999 would else be found blind, whatever its replies show."""
+    found = judged([said(f"number {n}", None, a=0.0, b=-9999.0) for n in range(PICTURES)])
+    assert found.verdict == "arrives"
+    assert "replies move" in found.evidence[1]
+
+
 def test_pictures_refused_while_text_is_answered_do_not_arrive() -> None:
     found = judge_sight("r", SHOWN, {}, {}, BARE, "HTTP 400: images are not supported")
     assert found.verdict == "does not arrive"

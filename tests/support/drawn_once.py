@@ -49,6 +49,8 @@ def _keep_drawings(patch: pytest.MonkeyPatch) -> None:
         return kept[key]
 
     patch.setattr(document, "inline_svg", inline_svg)
+    # One renderer, in this process, serves all tests.
+    patch.setattr(Drawings, "_start", lambda drawings: None)
 
 
 def _keep_pictures(patch: pytest.MonkeyPatch) -> None:

@@ -6,9 +6,18 @@ what is shown moves what is said.
 
 from __future__ import annotations
 
+import asyncio
+import functools
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from overread.case import Decoding, Inline, Message, Picture, Prompt, Reply, Request, Trial
+from overread.engine import Sources, Store, Studio, Tally, ask, read_back
+from overread.readers import Altered, Guard, open_reader
+from overread.sight import digit_picture
+
+BRIEFLY = Decoding(max_tokens=6, top_logprobs=5)
 TEMPLATE = (
     "{% for m in messages %}<|{{ m.role }}|>"
     "{% if m.content is string %}{{ m.content }}{% else %}"
@@ -120,3 +129,44 @@ def save_tiny_llama(folder: Path, seed: int = 0) -> Path:
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
+
+
+def digit_trials(many: int) -> list[Trial]:
+    """So many questions about pictures of digits, each another."""
+    return [
+        Trial(
+            str(n), {}, Request((Message("user", (_picture(n % 10), f"Which is {n}?")),), BRIEFLY)
+        )
+        for n in range(many)
+    ]
+
+
+@functools.cache
+def _picture(digit: int) -> Picture:
+    return Picture(Inline(digit_picture(str(digit), 32)))
+
+
+def ask_digits(
+    folder: Path, store: Path, many: int, told: Callable[[], object] = lambda: None
+) -> tuple[Tally, list[Reply | None]]:
+    """Ask a model in this process all of them; `told` is called after every reply."""
+    reader = open_reader(f"hf:{folder}?batch=2", guard=Guard(), environment={}, controls={})
+    trials = digit_trials(many)
+
+    class Telling(Altered):
+        async def reply(self, prompt: Prompt) -> Reply:
+            found = await super().reply(prompt)
+            told()
+            return found
+
+    async def work(kept: Store, studio: Studio) -> Tally:
+        tally = await ask(lambda: trials, Telling(reader), kept, studio, dataset=1)
+        await reader.close()
+        return tally
+
+    with Store(store) as kept:
+        studio = Studio(Sources(kept, 1))
+        tally = asyncio.run(work(kept, studio))
+        said = [reply for _, reply, _ in read_back(lambda: trials, reader, kept, studio)]
+        studio.close()
+    return tally, said

@@ -448,6 +448,10 @@ class Benchmark:
         """
         return iter(())
 
+    def stands_on(self, cases: Sequence[Any]) -> Mapping[str, Sequence[Any]]:
+        """By the name of a rate, the cases it stands on at most: those it could ever count."""
+        return {"a share of all cases": cases}
+
     def look_ahead(self, readers: Sequence[str]) -> None:
         """Refuse readers and files that measuring will name, before anybody is asked."""
 
@@ -765,7 +769,8 @@ class Benchmark:
         """The cards of these cases in this order.
 
         They have slides where the benchmark was opened over its cases. By default a card is made of
-        the case's struct, by `card_title`, `card_texts`, `card_slides` and `card_lines`.
+        the case's struct, by `card_title`, `card_texts`, `card_options`, `card_conditions`,
+        `card_slides` and `card_answers`.
         """
         from overread.benchmarks.cards import about_cases, deal, facet_values, rows_by_reader
 
@@ -775,8 +780,8 @@ class Benchmark:
         rows = rows_by_reader(own.answers, tuple(self.answer_schema))
 
         def said(case: Any, reader: str, right: bool | None, flipped: bool | None) -> oc.Said:
-            lines = tuple(self.card_lines(case, rows[case.case_id, reader]))
-            return oc.Said(reader=reader, lines=lines, right=right, flipped=flipped)
+            answers = tuple(self.card_answers(case, rows[case.case_id, reader]))
+            return oc.Said(reader=reader, answers=answers, right=right, flipped=flipped)
 
         yield from deal(
             chosen,
@@ -787,6 +792,8 @@ class Benchmark:
             texts=self.card_texts,
             slides=lambda case: self.card_slides(case) if self.path else (),
             said=said,
+            conditions=self.card_conditions,
+            options=self.card_options,
         )
 
     def card_title(self, case: Any) -> str:
@@ -794,15 +801,23 @@ class Benchmark:
         return str(case.case_id)
 
     def card_texts(self, case: Any) -> Iterable[tuple[str, str]]:
-        """Labelled texts of a case, such as question and options."""
+        """Labelled texts of a case, such as its question."""
         return ()
 
     def card_slides(self, case: Any) -> Iterable[oc.Slide]:
         """The pictures of a case, as readers were shown them."""
         return ()
 
-    def card_lines(self, case: Any, rows: Sequence[Mapping[str, Any]]) -> Iterable[tuple[str, str]]:
-        """What one reader said of a case, by its rows of answers."""
+    def card_options(self, case: Any) -> Iterable[oc.CardOption]:
+        """The options of a case's question."""
+        return ()
+
+    def card_conditions(self, case: Any) -> Mapping[str, str]:
+        """What is shown of a case, by the names that slides and answers use, in words."""
+        return {}
+
+    def card_answers(self, case: Any, rows: Sequence[Mapping[str, Any]]) -> Iterable[oc.CardAnswer]:
+        """What one reader answered to a case, by its rows of answers."""
         return ()
 
     # ------------------------------------------------------------ two sets of cases

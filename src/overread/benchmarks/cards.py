@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import msgspec
 
 from overread.benchmarks.exhibits.cells import cut
-from overread.case import Card, Said, Slide, Trial
+from overread.case import Card, CardAnswer, CardOption, CardStep, Said, Slide, Trial
 
 if TYPE_CHECKING:
     import polars as pl
@@ -101,11 +101,15 @@ def deal(
     texts: Callable[[C], Iterable[tuple[str, str]]],
     slides: Callable[[C], Iterable[Slide]],
     said: Callable[[C, str, bool | None, bool | None], Said],
+    conditions: Mapping[str, str] | Callable[[C], Mapping[str, str]],
+    options: Callable[[C], Iterable[CardOption]] = lambda case: (),
+    steps: Callable[[C], Iterable[CardStep]] = lambda case: (),
 ) -> Iterator[Card]:
     """The cards of these cases, in this order; a name that is no case's is passed over.
 
     `said` is what a reader said of a case, by its name, with what the index has of right and
-    flipped.
+    flipped. `conditions` are the words for what is shown, in order; a card has those that a slide
+    or an answer of it names, and others after them.
     """
     told: dict[str, list[tuple[str, bool | None, bool | None]]] = {}
     for case, reader, right, flipped, *_ in index.iter_rows():
@@ -114,14 +118,47 @@ def deal(
     for name in dict.fromkeys(chosen):
         if name in cases:
             case_of_it = cases[name]
+            words = conditions(case_of_it) if callable(conditions) else conditions
+            pictures = tuple(slides(case_of_it))
+            voices = tuple(said(case_of_it, *one) for one in told.get(name, ()))
+            named = {one.shown for one in pictures}
+            named |= {answer.shown for voice in voices for answer in voice.answers}
+            known = [one for one in words if one in named]
             yield Card(
                 case=name,
                 title=title(case_of_it),
                 facts=facts[name],
                 texts=tuple(texts(case_of_it)),
-                slides=tuple(slides(case_of_it)),
-                said=tuple(said(case_of_it, *one) for one in told.get(name, ())),
+                options=tuple(options(case_of_it)),
+                steps=tuple(steps(case_of_it)),
+                conditions=tuple(
+                    (one, words.get(one, one.replace("_", " ")))
+                    for one in (*known, *sorted(named - set(known)))
+                ),
+                slides=pictures,
+                said=voices,
             )
+
+
+def with_changes(
+    answers: Sequence[CardAnswer], first: str, meant: Callable[[CardAnswer], object | None]
+) -> tuple[CardAnswer, ...]:
+    """The answers with `changed`: those to other conditions than the `first` held against the
+    answer to it that was asked for the same way.
+
+    `meant` is what is compared of an answer; None where nothing can be said of it.
+    """
+    held: dict[str, object | None] = {}
+    for answer in answers:
+        if answer.shown == first:
+            held.setdefault(answer.asked, meant(answer))
+    told = []
+    for answer in answers:
+        before, now = held.get(answer.asked), meant(answer)
+        if answer.shown != first and before is not None and now is not None:
+            answer = msgspec.structs.replace(answer, changed=before != now)
+        told.append(answer)
+    return tuple(told)
 
 
 def rows_by_reader(
@@ -152,7 +189,7 @@ def slides_of(trials: Iterable[Trial], labels: Mapping[str, str]) -> Iterator[Sl
         for number, picture in enumerate(pictures, start=1):
             label = labels.get(image, image)
             label = f"{label}, {number} of {len(pictures)}" if len(pictures) > 1 else label
-            yield Slide(label=label, picture=picture)
+            yield Slide(label=label, picture=picture, shown=image)
 
 
 def facets_of(tables: Tables, facets: Iterable[str]) -> pl.DataFrame:

@@ -167,6 +167,23 @@ class Option(NamedTuple):
     written: str
 
 
+class Setting(msgspec.Struct, frozen=True, kw_only=True):
+    """A key of `--set` as a person reads of it.
+
+    A rule has a value in both editions; an option has one default, whatever the edition. `shown`:
+    it changes what readers or judges are shown, so that measuring again cannot change it.
+    `published` is None of an option. `value` is what holds in a run, the default outside of one.
+    """
+
+    name: str
+    default: str
+    published: str | None
+    value: str
+    shown: bool
+    takes: str
+    decides: str
+
+
 _KINDS: Final = ("measured", "judges", "files")
 Boot: TypeAlias = Annotated[int, whole(100, 10_000_000)]
 """How often a bootstrap resamples."""
@@ -353,9 +370,54 @@ class Rulebook(msgspec.Struct, Generic[R, Asked], dict=True):
 
     # ------------------------------------------------------------ in words
 
+    def listing(self, rules: R | None = None, options: Asked | None = None) -> list[Setting]:
+        """Every setting, rules first; with what holds under these rules and options."""
+        held, asked = rules or self.corrected, options or self.settings("corrected")[1]
+        default = self.settings("corrected")[1]
+        found = [
+            Setting(
+                name=name,
+                default=_word(rule.corrected),
+                published=_word(rule.authors),
+                value=_word(getattr(held, name)),
+                shown=rule.shown,
+                takes=_takes(rule.reads),
+                decides=rule.why,
+            )
+            for name, rule in self.rules.items()
+        ]
+        return found + [
+            Setting(
+                name=name,
+                default=option.written or _word(getattr(default, name)),
+                published=None,
+                value=_word(getattr(asked, name)),
+                shown=option.shown,
+                takes=_takes(option.reads),
+                decides=option.why,
+            )
+            for name, option in self.options.items()
+        ]
+
     def departures(self, rules: R) -> list[str]:
         """The rules that are not the published ones."""
         return [name for name in self.rules if getattr(rules, name) != getattr(self.authors, name)]
+
+
+def _word(value: Any) -> str:
+    """A value as `--set` takes it; nothing where there is none."""
+    if isinstance(value, tuple | list | frozenset):
+        return ",".join(map(_word, value))
+    return "" if value is None else str(value)
+
+
+def _takes(reads: Reading) -> str:
+    """What a setting is, in the words of its own refusal."""
+    try:
+        reads("\0")
+    except ValueError as error:
+        return str(error)
+    return "a path"  # of files and folders any text may be one
 
 
 # ---------------------------------------------------------------- what several rulebooks share

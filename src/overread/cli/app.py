@@ -11,6 +11,7 @@ import gc
 import io
 import os
 import sys
+from contextlib import suppress
 from typing import Final, NoReturn
 
 from overread import __version__
@@ -49,6 +50,9 @@ COMMANDS: Final = Commands(
         "sight": "checks:sight",
         "doctor": "checks:doctor",
         "published": "finished:published",
+        "settings": "reference:settings",
+        "options": "reference:options",
+        "completion": "completion:completion",
         "store": Commands(
             "overread store",
             "The reply store: what is kept, and having it forgotten.",
@@ -65,6 +69,12 @@ def main() -> NoReturn:
     # time of large runs: it is looked for less often.
     gc.set_threshold(100_000, 20, 20)
     _prepare_streams()
+    if sys.argv[1:2] == ["--complete"]:  # a shell asks, with the words typed so far
+        from overread.cli.completion import offered
+
+        with suppress(Exception):  # whatever is wrong is said when the command is run
+            print("\n".join(offered(COMMANDS, sys.argv[2:])))
+        sys.exit(0)
     try:
         "".join(sys.argv).encode()
     except UnicodeEncodeError:

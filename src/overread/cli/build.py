@@ -73,6 +73,7 @@ def build(
         bool, Option("--skip-missing", help="Leave out films whose image is not there.")
     ] = False,
     matched: Annotated[int | None, Option(help="Matched boxes for each box (5).")] = None,
+    wide: options.Wide = False,
     json: options.Json = False,
 ) -> int:
     """Make a probe set: MIMIC, CheXpert, NIH, RSNA, or films of your own. docs/probe-sets.md.
@@ -91,7 +92,7 @@ def build(
     drawn = {name: given[name] for name in makes.Recipe.__struct_fields__ if name in given}
     recipe = makes.Recipe(**drawn, columns=columns)
     made = makes.build(recipe, out, images=not no_images, matched=matched, watch=_watch)
-    return _show(made, _reach(benchmark, made), json=json)
+    return _show(made, _reach(benchmark, made), json=json, wide=wide)
 
 
 def _reach(benchmark: str, made: Any) -> Reach | None:
@@ -115,23 +116,24 @@ def _watch(paths: Iterable[str], total: int) -> Iterator[str]:
         yield from progress.track(paths, total=total, description="images")
 
 
-def _show(made: Any, reach: Reach | None, *, json: bool) -> int:
+def _show(made: Any, reach: Reach | None, *, json: bool, wide: bool) -> int:
     for warning in made.warnings:
         options.tell(warning)
     if json:
         return options.print_json(msgspec.structs.asdict(made) | {"reach": reach})
     composition, exclusions = made.tables
-    if reach is not None:
-        composition = msgspec.structs.replace(composition, notes=(*composition.notes, str(reach)))
-    print_table(composition)
+    print_table(composition, wide=wide)
     print()
+    if reach is not None:
+        print_table(reach.table, wide=wide)
+        print()
     more = len(exclusions.rows) - _SHOWN
     if more > 0:
         note = f"And {more:,} lines more: {made.folder / 'exclusions.csv'}."
         exclusions = msgspec.structs.replace(
             exclusions, rows=exclusions.rows[:_SHOWN], notes=(*exclusions.notes, note)
         )
-    print_table(exclusions)
+    print_table(exclusions, wide=wide)
     print(f"{made.folder / 'manifest.csv'}")
     print(f"Next: {made.next}")
     return 0

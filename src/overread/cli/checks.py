@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 def selfcheck(
     benchmark: Annotated[str | None, Argument(help="A benchmark; all of them by default.")] = None,
     seed: Annotated[int, Option(min=0, max=2**32 - 1, help="Seed of the phantom sets.")] = 0,
+    wide: options.Wide = False,
     json: options.Json = False,
 ) -> int:
     """Every control must be recovered as what it is; exits 1 when one is not.
@@ -30,7 +31,7 @@ def selfcheck(
     for part in runs.selfcheck(benchmark, seed=seed, watch=watch, tell=options.tell):
         findings.extend(part)
         if not json:
-            print_table(_recovery_table(part))
+            print_table(_recovery_table(part), wide=wide)
     failed = [f for f in findings if not f.recovered]
     if json:
         options.print_json(findings)
@@ -156,7 +157,9 @@ def forget(
     return 0
 
 
-def list_kept(store: options.StoreFile = None, json: options.Json = False) -> int:
+def list_kept(
+    store: options.StoreFile = None, wide: options.Wide = False, json: options.Json = False
+) -> int:
     """List whose replies are kept, about which data sets, and when they were given.
 
     Example: overread store list
@@ -176,4 +179,4 @@ def list_kept(store: options.StoreFile = None, json: options.Json = False) -> in
         ),
         signature=str(place),
     )
-    return options.print_found(rows, table, json=json)
+    return options.print_found(rows, table, json=json, wide=wide)

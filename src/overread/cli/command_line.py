@@ -14,7 +14,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
-__all__ = ["Argument", "Commands", "Option", "Parameter", "WrongWords", "parameters_of"]
+__all__ = [
+    "Argument",
+    "Commands",
+    "Option",
+    "Parameter",
+    "WrongWords",
+    "command_at",
+    "parameters_of",
+]
 
 _WIDEST = 80
 
@@ -24,10 +32,14 @@ class WrongWords(Exception):
 
 
 class Argument(NamedTuple):
-    """A parameter that is known by its place; of a list, all words that are left."""
+    """A parameter that is known by its place; of a list, all words that are left.
+
+    `completes` is what a shell may offer for it (completion.py).
+    """
 
     help: str
     metavar: str = ""
+    completes: str = ""
 
 
 class Option(NamedTuple):
@@ -40,6 +52,7 @@ class Option(NamedTuple):
     help: str = ""
     min: int | None = None
     max: int | None = None
+    completes: str = ""
 
 
 class Parameter(NamedTuple):
@@ -151,6 +164,21 @@ class Commands:
             *_listed("Options:", [*options, _HELP]),
             *_listed("Commands:", rows),
         ])  # fmt: skip
+
+
+def command_at(
+    commands: Commands, words: Sequence[str]
+) -> tuple[Commands | list[Parameter], list[str]]:
+    """Where the words of an unfinished line lead: commands to choose from, or a command's
+    parameters, and the words that are left for it.
+    """
+    left = list(words)
+    while left and left[0] in commands.commands:
+        found = commands.commands[left.pop(0)]
+        if not isinstance(found, Commands):
+            return parameters_of(_imported(found)), left
+        commands = found
+    return commands, left
 
 
 _HELP = ("--help", "Show this message and leave.")

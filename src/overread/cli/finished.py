@@ -16,7 +16,7 @@ import overread.runs
 from overread.case import BadInput, printable
 from overread.cli import options
 from overread.cli.command_line import Argument, Option
-from overread.cli.show import print_table, write_no_more
+from overread.cli.show import print_table, print_verdict, write_no_more
 
 if TYPE_CHECKING:
     from overread.report.serving import Serving
@@ -28,7 +28,10 @@ def report(
         Path | None, Option(help="The page: report.html in the only run, or here.")
     ] = None,
     csv: Annotated[Path | None, Option(help="A folder for tables and measures as csv.")] = None,
-    latex: Annotated[Path | None, Option(help="A folder for tables with booktabs.")] = None,
+    latex: Annotated[Path | None, Option(help="A folder for tables that fit a column.")] = None,
+    columns: Annotated[
+        str | None, Option(help="Columns of LaTeX tables, as accuracy,CGR; or all.")
+    ] = None,
     figures: Annotated[Path | None, Option(help="A folder for figures: SVG, PDF, PNG.")] = None,
     include_images: options.IncludeImages = False,
     cases: Annotated[int | None, Option(help="How many cases the page embeds (60).")] = None,
@@ -55,6 +58,7 @@ def report(
         include_images=include_images,
         csv=csv,
         latex=latex,
+        columns=options.listed(columns),
         figures=figures,
         seed=seed,
         title=title or "",
@@ -65,8 +69,7 @@ def report(
     )
     if json:
         return options.print_json(done)
-    for kind, files in done.files.items():
-        print(f"{kind}: {len(files)} files in {files[0].parent}")
+    options.print_files(done.files)
     if done.gate is not None:
         print(f"gate: {done.gate}")
     if done.board is not None:
@@ -125,6 +128,10 @@ def compare(
         float | None,
         Option(help="Is the first not worse by more than this? In the measure's own unit."),
     ] = None,
+    csv: Annotated[Path | None, Option(help="A folder for the table as csv.")] = None,
+    latex: Annotated[Path | None, Option(help="A folder for it as LaTeX.")] = None,
+    columns: Annotated[str | None, Option(help="Columns of the LaTeX table; or all.")] = None,
+    wide: options.Wide = False,
     json: options.Json = False,
 ) -> int:
     """Compare readers case by case, within a run and across runs of one data set.
@@ -132,21 +139,26 @@ def compare(
     Example: overread compare runs/before runs/after --measure accuracy
     """
     found = overread.runs.compare(runs, measures=measure or [], readers=reader or [], margin=margin)
+    files = overread.runs.write_comparisons(
+        found, csv=csv, latex=latex, columns=options.listed(columns)
+    )
     if json:
         plain = [msgspec.structs.asdict(one) for one in found]
         for one in plain:
             del one["table"]  # the same numbers, ready to print
         return options.print_json({"found": plain})
     for comparison in found:
-        print_table(comparison.table)
+        print_table(comparison.table, wide=wide)
         for line in comparison.lines:
             print(printable(line))
+    options.print_files(files)
     return 0
 
 
 def transfer(
     first: options.Folder,
     second: Annotated[Path, Argument(help="Another, of the same readers.")],
+    wide: options.Wide = False,
     json: options.Json = False,
     figure: Annotated[
         Path | None, Option(help="Also draw the one against the other (svg, png, pdf).")
@@ -159,7 +171,7 @@ def transfer(
     found = overread.runs.transfer(first, second)
     if figure is not None:
         overread.runs.transfer_figure(found).save(figure)
-    return options.print_found(found, found.table, json=json)
+    return options.print_found(found, found.table, json=json, wide=wide)
 
 
 def gate(
@@ -173,6 +185,7 @@ def gate(
         list[Path] | None,
         Option(help="A run over the same cases that rules with a margin compare with. Repeatable."),
     ] = None,
+    wide: options.Wide = False,
     json: options.Json = False,
 ) -> int:
     """Hold runs against a policy: exit 0 pass, 1 fail, 4 the data cannot tell.
@@ -181,7 +194,7 @@ def gate(
 
     Example: overread gate runs/grounding runs/heartbeat --policy gate.toml --junit gate.xml
     """
-    from overread.report.gate import one_line, rulings_tables, verdict
+    from overread.report.gate import VERDICTS, one_line, rulings_tables, verdict
 
     gated = overread.runs.gate(
         runs, policy, readers=reader or [], junit_file=junit, baselines=baseline or []
@@ -190,11 +203,12 @@ def gate(
         if json:
             options.print_json(gated)
         else:
-            print(one_line(gated.title))
+            word = VERDICTS[gated.outcome]
+            print_verdict(word, verdict(gated).removeprefix(word))
+            print(one_line(f"{gated.title}. {gated.disclaimer}"))
             for table in rulings_tables(gated):
                 print()
-                print_table(table)
-            print(f"\n{gated.disclaimer}\n{verdict(gated)}")
+                print_table(table, wide=wide)
         sys.stdout.flush()
     except (BrokenPipeError, SystemExit):  # the second is what rich makes of the first
         # Elsewhere a reader that had enough of our output is no trouble and leaves 0. Here 0 says
@@ -211,6 +225,7 @@ def published(
     beside: Annotated[
         list[Path] | None, Option(help="A run folder whose readers are put beside. Repeatable.")
     ] = None,
+    wide: options.Wide = False,
     json: options.Json = False,
 ) -> int:
     """Print the figures of a benchmark's paper; rows that do not add up are flagged.
@@ -221,11 +236,11 @@ def published(
         raise BadInput("name a benchmark. Example: overread published grounding --table S5")
     if benchmark is None:
         listed = overread.runs.published_list()
-        return options.print_found([row[0] for row in listed.rows], listed, json=json)
+        return options.print_found([row[0] for row in listed.rows], listed, json=json, wide=wide)
     found = overread.runs.published_figures(benchmark, table=table, beside=beside or [])
     plain = msgspec.structs.asdict(found)
     del plain["exhibits"]  # the same numbers, ready to print
-    return options.print_found(plain, *found.exhibits, json=json)
+    return options.print_found(plain, *found.exhibits, json=json, wide=wide)
 
 
 def judge_sample(
@@ -235,6 +250,7 @@ def judge_sample(
     seed: Annotated[int, Option(help="Of the sample, and of resampling.")] = 0,
     filled: Annotated[Path | None, Option(help="The sheet, filled by the person.")] = None,
     key: Annotated[Path | None, Option(help="The key of that sheet.")] = None,
+    wide: options.Wide = False,
     json: options.Json = False,
 ) -> int:
     """Write a sheet for a person; or, with --filled and --key, print how the judges agree with it.
@@ -256,7 +272,7 @@ def judge_sample(
             "give --out FOLDER to write a sheet, or --filled SHEET and --key KEY to compare one."
         )
     found = overread.runs.person_agreement(run, filled, key, seed=seed)
-    return options.print_found(found, found.table, json=json)
+    return options.print_found(found, found.table, json=json, wide=wide)
 
 
 def error_sample(

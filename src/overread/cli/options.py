@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +13,7 @@ import msgspec
 from overread.benchmarks.registry import benchmark_names
 from overread.case import BadInput, Table, printable
 from overread.cli.command_line import Argument, Option
-from overread.cli.show import print_table
+from overread.cli.show import print_table, print_verdict
 
 if TYPE_CHECKING:
     from overread.engine import Tally
@@ -21,8 +21,12 @@ if TYPE_CHECKING:
 
 # Listed, not imported: what each is becomes known when one is used.
 _NAMES = " or ".join(", ".join(benchmark_names()).rsplit(", ", 1))
-Benchmark = Annotated[str, Argument(help=f"A benchmark: {_NAMES}.")]
-BenchmarkOrStudy = Annotated[str, Argument(help=f"{_NAMES}; or a study file, .toml.")]
+BENCHMARK_HELP = f"A benchmark: {_NAMES}."
+Benchmark = Annotated[str, Argument(help=BENCHMARK_HELP, completes="benchmarks")]
+BenchmarkOrStudy = Annotated[
+    str,
+    Argument(help=f"{_NAMES}; or a study file, .toml.", completes="benchmarks"),
+]
 Folder = Annotated[Path, Argument(help="A run folder.")]
 Folders = Annotated[list[Path], Argument(help="Run folders.")]
 IncludeImages = Annotated[
@@ -35,7 +39,10 @@ IncludeImages = Annotated[
 Cases = Annotated[str | None, Option(help="A case file or folder, or phantom:N[:SEED].")]
 Readers = Annotated[
     list[str] | None,
-    Option(help="openai:MODEL@URL, control:NAME or recorded:FILE. Repeatable."),
+    Option(
+        help="openai:MODEL@URL, control:NAME or recorded:FILE. Repeatable.",
+        completes="readers",
+    ),
 ]
 Judges = Annotated[
     list[str] | None, Option(help="[answer|steps|order|score=]SPEC: a judge. Repeatable.")
@@ -48,7 +55,8 @@ Only = Annotated[
     Path | None, Option(help="Ask only about the cases this file names: txt, csv or jsonl.")
 ]
 Settings = Annotated[
-    list[str] | None, Option("--set", help="KEY=VALUE, a rule or option. Repeatable.")
+    list[str] | None,
+    Option("--set", help="KEY=VALUE, a rule or option. Repeatable.", completes="settings"),
 ]
 Engine = Annotated[str, Option(help="local.")]
 Concurrency = Annotated[int | None, Option(help="Most calls under way, for each reader.")]
@@ -56,6 +64,7 @@ Fresh = Annotated[
     bool, Option("--fresh", help="Ask everything again; what was kept before is not used.")
 ]
 Json = Annotated[bool, Option("--json", help="Print JSON for a machine.")]
+Wide = Annotated[bool, Option("--wide", help="Print every column of a table, and every n.")]
 
 # What a study file says itself.
 _OF_A_STUDY = ("cases", "reader", "judge", "edition", "out", "limit", "only", "set_", "concurrency")
@@ -82,6 +91,17 @@ def settings_from(words: list[str] | None) -> dict[str, str]:
     return pairs_from(words, "--set", "px=512")
 
 
+def listed(words: str | None) -> list[str]:
+    """`accuracy, CGR` -> the two."""
+    return [word.strip() for word in (words or "").split(",") if word.strip()]
+
+
+def print_files(files: Mapping[str, Sequence[Path]]) -> None:
+    """How many files of each kind were written, and where."""
+    for kind, written in files.items():
+        print(f"{kind}: {len(written)} files in {written[0].parent}")
+
+
 def tell(line: str) -> None:
     """One line for the user, beside whatever goes to standard output.
 
@@ -96,12 +116,12 @@ def print_json(value: Any) -> int:
     return 0
 
 
-def print_found(value: Any, *tables: Table, json: bool) -> int:
+def print_found(value: Any, *tables: Table, json: bool, wide: bool = False) -> int:
     """What was found, as tables or as JSON for a machine; and the exit code."""
     if json:
         return print_json(value)
     for table in tables:
-        print_table(table)
+        print_table(table, wide=wide)
     return 0
 
 
@@ -126,17 +146,26 @@ def of_a_run(given: Mapping[str, Any]) -> dict[str, Any] | None:
     return None
 
 
-def print_headline(run: Run) -> None:
-    """The first table of a run; the page has the others, and the figures."""
+def print_headline(run: Run, *, wide: bool = False) -> None:
+    """The answer for each reader, and the first table; the page has the others, and the figures."""
     tables = [exhibit for exhibit in run.exhibits.values() if isinstance(exhibit, Table)]
     for table in tables[:1]:
-        print_table(table)
+        print_table(table, wide=wide)
+    for headline in run.headlines:
+        print_verdict(headline.answer, f"  {headline.reader}: {headline.question}")
     rest = (len(tables[1:]), "more table"), (len(run.exhibits) - len(tables), "figure")
     said = " and ".join(f"{count} {kind}{'s' * (count > 1)}" for count, kind in rest if count)
     print(f"{said}{': ' * bool(said)}{run.folder / 'report.html'}", flush=True)
 
 
-def finish(runs: Iterable[Run], *, json: bool, judged: bool = False, fresh: bool = False) -> int:
+def finish(
+    runs: Iterable[Run],
+    *,
+    json: bool,
+    judged: bool = False,
+    fresh: bool = False,
+    wide: bool = False,
+) -> int:
     """Print what runs found and say what is missing: 3 when trials went unanswered, else 0.
 
     Each is printed when it is there: what comes after it may fail. `judged`: only judges were
@@ -150,7 +179,7 @@ def finish(runs: Iterable[Run], *, json: bool, judged: bool = False, fresh: bool
         if json:
             print((run.folder / "measures.json").read_text(encoding="utf-8"), end="", flush=True)
             continue
-        print_headline(run)
+        print_headline(run, wide=wide)
     for run in missing:
         judging = {name: tally for name, tally in run.tallies.items() if "(judging" in name}
         asking = {name: tally for name, tally in run.tallies.items() if name not in judging}

@@ -56,6 +56,7 @@ def power(
     readers: Annotated[
         int | None, Option(help="With --category: readers of the run, for Holm's q (1).")
     ] = None,
+    wide: options.Wide = False,
     json: options.Json = False,
 ) -> int:
     """How many cases, and patients, are needed to show what you want to show.
@@ -85,7 +86,7 @@ def power(
     )
     if not json:
         print(printable(found.sentence))
-    return options.print_found(found, _needed_table(found), json=json)
+    return options.print_found(found, _needed_table(found), json=json, wide=wide)
 
 
 def _two(words: str) -> tuple[float, float]:

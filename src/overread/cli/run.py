@@ -30,6 +30,7 @@ def run(
     engine: options.Engine = "local",
     concurrency: options.Concurrency = None,
     fresh: options.Fresh = False,
+    wide: options.Wide = False,
     json: options.Json = False,
 ) -> int:
     """Put a benchmark to one or more readers and measure what they say.
@@ -43,7 +44,7 @@ def run(
         done = runs.run_study(study, store=store, fresh=fresh, watch=watch, tell=options.tell)
     else:
         done = [runs.run(**asked, out=out, concurrency=concurrency, watch=watch)]
-    return options.finish(done, json=json, fresh=fresh)
+    return options.finish(done, json=json, fresh=fresh, wide=wide)
 
 
 def plan(
@@ -70,6 +71,7 @@ def plan(
         Option(help="openai (default), azure, anthropic, google, xai, vllm, or N,SIZEMB a file."),
     ] = None,
     fresh: options.Fresh = False,
+    wide: options.Wide = False,
     json: options.Json = False,
 ) -> int:
     """Print trials, kept replies, pictures, tokens and cost of a run; ask nothing.
@@ -86,8 +88,8 @@ def plan(
         raise BadInput("--batch-limits: there is no --batch. Give a folder for the files.")
     if asked is not None:
         forecasts = runs.plan(**asked, requests=requests)
-        table = _forecast_table("What a run would ask", forecasts)
-        return options.print_found(forecasts, table, json=json)
+        tables = _forecast_table("What a run would ask", forecasts), *_reach_tables(forecasts)
+        return options.print_found(forecasts, *tables, json=json, wide=wide)
     if requests is not None:
         raise BadInput("--requests does not go with a study file. Plan its runs one by one.")
     planned = runs.plan_study(Path(benchmark), store=store, fresh=fresh, tell=options.tell)
@@ -95,7 +97,8 @@ def plan(
         return options.print_json(list(planned))
     for run in planned:
         title = f"What {run.benchmark} over {run.cases} would ask ({run.out})"
-        print_table(_forecast_table(title, run.forecasts))
+        for table in (_forecast_table(title, run.forecasts), *_reach_tables(run.forecasts)):
+            print_table(table, wide=wide)
     return 0
 
 
@@ -173,8 +176,11 @@ def _forecast_table(title: str, forecasts: list[Forecast]) -> Table:
     rows, notes = [], []
     for f in forecasts:
         counts = (f"{count:,}" for count in (f.trials, f.answered, f.calls, f.pictures))
-        tokens = f"{f.tokens_in:,} in, up to {f.tokens_out:,} out"
-        rows.append((f.reader, *counts, tokens, "–" if f.cost is None else f"{f.cost:,.2f}"))
+        tokens = (f"{f.tokens_in:,}", f"{f.tokens_out:,}")
+        rows.append((f.reader, *counts, *tokens, _cost(f), _duration(f)))
+        if f.rate is not None:
+            how = "measured when it last answered" if f.rate_is == "measured" else "as declared"
+            notes.append(f"{f.reader}: {f.rate:.3g} calls a second, {how}.")
         if f.judges:
             notes.append(
                 f"{f.reader}: an estimate, at most; what it is asked hangs on the replies, and "
@@ -187,26 +193,55 @@ def _forecast_table(title: str, forecasts: list[Forecast]) -> Table:
             )
         if f.missing:
             notes.append(f"{f.reader}: {f.missing:,} trials have a picture that is not there.")
-    notes += dict.fromkeys(str(f.reach) for f in forecasts if f.reach is not None)
+    if any(f.cost is None for f in forecasts):
+        notes.append("A cost needs price_in, price_out and currency in the spec.")
+    if any(f.rate is None and f.calls for f in forecasts):
+        notes.append("A duration is known of models that have answered before, or by rpm or tpm.")
     return Table(
         name="plan",
         title=title,
-        columns=("reader", "trials", "answered", "calls", "pictures", "tokens", "cost"),
+        columns=(
+            *("reader", "trials", "answered", "calls", "pictures"),
+            *("tokens in", "tokens out at most", "cost", "duration"),
+        ),
         rows=tuple(rows),
         notes=tuple(notes),
         signature="tokens are an estimate; nothing was asked",
     )
 
 
+def _reach_tables(forecasts: list[Forecast]) -> list[Table]:
+    """What the cases can show: the same for every reader of a run."""
+    return [forecast.reach.table for forecast in forecasts if forecast.reach is not None][:1]
+
+
+def _cost(forecast: Forecast) -> str:
+    if forecast.cost is None:
+        return "–"
+    return f"{forecast.cost:,.2f} {forecast.currency or ''}".rstrip()
+
+
+def _duration(forecast: Forecast) -> str:
+    """`2 h 10 min`, or a dash where no speed is known."""
+    if forecast.seconds is None:
+        return "–"
+    minutes = forecast.seconds / 60
+    if minutes < 1:
+        return f"{forecast.seconds:.0f} s"
+    hours, rest = divmod(round(minutes), 60)
+    return f"{hours} h {rest} min" if hours else f"{rest} min"
+
+
 def demo(
     out: Annotated[Path, Option(help="The folder to write.")] = Path("overread-demo"),
+    wide: options.Wide = False,
     json: options.Json = False,
 ) -> int:
     """Run the benchmarks on phantoms with the built-in controls; ends with the report's path.
 
     Example: overread demo --out demo
     """
-    code = options.finish(runs.demo(out, watch=watch, tell=options.tell), json=json)
+    code = options.finish(runs.demo(out, watch=watch, tell=options.tell), json=json, wide=wide)
     if not json:
         print(f"All of it on one page: {out / 'report.html'}", flush=True)
     return code
@@ -219,6 +254,7 @@ def measure(
     ] = None,
     set_: options.Settings = None,
     include_images: options.IncludeImages = False,
+    wide: options.Wide = False,
     json: options.Json = False,
 ) -> int:
     """Measure again, perhaps under another edition. Nobody is asked.
@@ -232,7 +268,7 @@ def measure(
         include_images=include_images,
         tell=options.tell,
     )
-    return options.finish([done], json=json)
+    return options.finish([done], json=json, wide=wide)
 
 
 def import_results(
@@ -256,6 +292,7 @@ def import_results(
     store: options.StoreFile = None,
     concurrency: options.Concurrency = None,
     fresh: options.Fresh = False,
+    wide: options.Wide = False,
     json: options.Json = False,
 ) -> int:
     """Make a run of recorded results. No reader is asked and no image need exist.
@@ -289,7 +326,7 @@ def import_results(
     )
     for warning in warnings:
         options.tell(warning)
-    return options.finish([done], json=json, judged=bool(judge), fresh=fresh)
+    return options.finish([done], json=json, judged=bool(judge), fresh=fresh, wide=wide)
 
 
 def judge(
@@ -299,6 +336,7 @@ def judge(
     set_: options.Settings = None,
     concurrency: options.Concurrency = None,
     fresh: options.Fresh = False,
+    wide: options.Wide = False,
     json: options.Json = False,
 ) -> int:
     """Have a finished or imported run judged, and measure it again. No reader is asked.
@@ -317,4 +355,4 @@ def judge(
         watch=watch,
         tell=options.tell,
     )
-    return options.finish([done], json=json, judged=True, fresh=fresh)
+    return options.finish([done], json=json, judged=True, fresh=fresh, wide=wide)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from overread.case import Table, printable
+from overread.typeset import Cell, count_of, fitted, is_numeric, short
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.text import Text
 
     from overread.engine import Tally
@@ -21,18 +24,49 @@ if TYPE_CHECKING:
 Shown: TypeAlias = "list[tuple[str, Tally, int, ReaderSpec]]"
 
 
-def print_table(table: Table) -> None:
+NARROW: Final = 100
+"""Columns that everything fits where nobody says how many there are: a pipe, a log."""
+# What a word of a verdict looks like in a terminal. The sign stands for those who see no colour.
+_LOOKS: Final = {
+    "yes": ("green", "✓"),
+    "pass": ("green", "✓"),
+    "PASS": ("green", "✓"),
+    "ok": ("green", "✓"),
+    "no": ("red", "✗"),
+    "FAIL": ("red", "✗"),
+    "WRONG": ("red", "✗"),
+    "in part": ("yellow", "~"),
+    "cannot tell": ("yellow", "?"),
+    "CANNOT TELL": ("yellow", "?"),
+    "THE DATA CANNOT TELL": ("yellow", "?"),
+    "skipped": ("dim", "·"),
+}
+
+
+def print_table(table: Table, *, wide: bool = False) -> None:
     """Print an exhibit with its signature. Cells are text, never markup, and steer no terminal.
 
-    A pipe gets the table as wide as it is; in a terminal too narrow for it, the columns are printed
-    in groups, each led by the first column.
+    As wide as the terminal, or 100 columns where there is none: the columns that tell most, with n
+    in the head; what is left out is named. `wide` prints every column with every n: as wide as they
+    are into a pipe, in groups that are each led by the first column in a terminal.
     """
     from rich.console import Console
+
+    at_a_terminal = sys.stdout.isatty()
+    room = None if at_a_terminal else sum(_widths(table)) if wide else NARROW
+    console = Console(highlight=False, width=room and max(room, NARROW), emoji=False)
+    console.print(_words(table.title, "bold"))
+    left_out = _print_whole(console, table) if wide else _print_fitted(console, table)
+    for note in (*left_out, *table.notes):
+        console.print(_words(note, "dim"), soft_wrap=wide)
+    for line in table.signature.split("\n"):
+        signature = line if wide else "\n  ".join(_folded(line, console.width))
+        console.print(_words(signature, "dim"), soft_wrap=True)
+
+
+def _print_whole(console: Console, table: Table) -> list[str]:
     from rich.table import Table as Grid
 
-    width = None if sys.stdout.isatty() else max(100, sum(_widths(table)))
-    console = Console(highlight=False, width=width)
-    console.print(_words(table.title, "bold"))
     for group in _groups(_widths(table), console.width):
         grid = Grid(box=None, pad_edge=False)
         for number in group:
@@ -40,9 +74,77 @@ def print_table(table: Table) -> None:
         for row in table.rows:
             grid.add_row(*(_words(row[number]) for number in group))
         console.print(grid)
-    for note in table.notes:
-        console.print(_words(note, "dim"), soft_wrap=True)
-    console.print(_words(table.signature, "dim"), soft_wrap=True)
+    return []
+
+
+def _print_fitted(console: Console, table: Table) -> list[str]:
+    """The columns that fit; intervals stand below their numbers where more columns do so."""
+    from rich.table import Table as Grid
+
+    layout, stacked = fitted(table, console.width, len, gap=2), False
+    if set(layout.left_out) & set(table.headline):
+        tighter = fitted(table, console.width, len, gap=2, cell_width=_stacked_width)
+        stacked = len(tighter.columns) > len(layout.columns)
+        layout = tighter if stacked else layout
+    grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    cells = list(zip(*table.rows, strict=True)) or [()] * len(table.columns)
+    for place, width in zip(layout.columns, layout.widths, strict=True):
+        lines = [*_wrapped(table.columns[place], int(width)), count_of(cells[place])]
+        grid.add_column(
+            _words("\n".join(line for line in lines if line)),
+            justify="right" if is_numeric(cells[place]) else "left",
+            width=int(width),
+            overflow="fold",
+        )
+    for row in table.rows:
+        grid.add_row(*(_shown(row[place], stacked=stacked) for place in layout.columns))
+    console.print(grid)
+    if not layout.left_out:
+        return []
+    return [f"Not shown: {', '.join(layout.left_out)}. --wide prints every column."]
+
+
+def _shown(cell: str, *, stacked: bool) -> Text:
+    """A cell, coloured and with a sign where it is a word of a verdict and somebody looks."""
+    if stacked and isinstance(cell, Cell) and cell.interval:
+        return _words(f"{cell.value}{cell.after}\n{cell.interval}")
+    return verdict_word(cell) if cell in _LOOKS else _words(short(cell))
+
+
+def verdict_word(word: str) -> Text:
+    """`✓ pass` in green at a terminal; the word alone in a pipe, which others read."""
+    colour, sign = _LOOKS.get(word, ("", ""))
+    return _words(f"{sign} {word}" if sign and sys.stdout.isatty() else word, colour)
+
+
+def print_verdict(word: str, rest: str) -> None:
+    """A line that begins with a verdict."""
+    from rich.console import Console
+
+    console = Console(highlight=False, emoji=False, width=None if sys.stdout.isatty() else NARROW)
+    console.print(verdict_word(word), _words(rest), sep="", soft_wrap=not sys.stdout.isatty())
+
+
+def _stacked_width(cell: str) -> int:
+    if isinstance(cell, Cell) and cell.interval:
+        return max(len(cell.value + cell.after), len(cell.interval))
+    return len(short(cell))
+
+
+def _wrapped(heading: str, width: int) -> list[str]:
+    from textwrap import wrap
+
+    return wrap(heading, width) or [""]
+
+
+def _folded(signature: str, width: int) -> list[str]:
+    """A signature on lines that fit, broken between its parts."""
+    lines: list[str] = [""]
+    for part in re.split(r"(?<=[|,])", signature):
+        if lines[-1] and len(lines[-1]) + len(part) > width - 2:
+            lines.append("")
+        lines[-1] += part
+    return lines
 
 
 def write_no_more() -> None:

@@ -448,14 +448,18 @@ def _spoken(seconds: float) -> str:
 
 Plan = Callable[[], Iterable[Trial]]
 _READ_AT_ONCE = 64  # replies held at once: each may have megabytes
+# So many of the first trials are looked at for so many replies that tell whether log-probabilities
+# mean anything.
+_LOOKED_AT, _ENOUGH = 512, 8
 
 
 class Given(msgspec.Struct):
     """When replies were given and by what, counted as they are read back.
 
     `first` and `last` are seconds since 1970, 0 where no reply has a time. `readers` are rows of
-    the store. `before` counts those that were there when the store was opened, and `last_before` is
-    when the last of them was given.
+    the store. `filled_in` counts those whose log-probabilities were taken away, for none of the
+    reader's means anything. `before` counts those that were there when the store was opened, and
+    `last_before` is when the last of them was given.
     """
 
     first: int = 0
@@ -463,6 +467,7 @@ class Given(msgspec.Struct):
     replies: int = 0
     before: int = 0
     last_before: int = 0
+    filled_in: int = 0
     models: Counter[str] = msgspec.field(default_factory=Counter)
     fingerprints: Counter[str] = msgspec.field(default_factory=Counter)
     readers: Counter[int] = msgspec.field(default_factory=Counter)
@@ -495,20 +500,13 @@ def read_back(
     """Every trial in plan order with its kept reply, or None and the reason there is none.
 
     The order of the plan, not of arrival, so that what is written from it is always the same.
+    Where the first replies all have log-probabilities of exactly 0 and 1, which no model has, those
+    of all are taken away.
     """
     asker = store.asker(reader, judges=judges)
+    filled_in = _filled_in(plan, reader, store, studio, asker)
     for chunk in chunks(plan(), _READ_AT_ONCE):
-        planned: list[tuple[Trial, bytes, str]] = []
-        for trial in chunk:
-            request = trial.request.for_reader(reader.traits)
-            try:
-                digest = request_digest(request, studio.sources)
-            except BadInput as error:
-                planned.append((trial, b"", str(error)))
-                continue
-            greedy, told = request.decoding.greedy, reader.traits.told_case
-            key = reply_key(reader.identity, digest, trial, greedy=greedy, told_case=told)
-            planned.append((trial, key, "not asked yet"))
+        planned = list(_keys(chunk, reader, studio))
         keys = [key for _, key, _ in planned if key]
         replies = store.get(keys, asker)
         failures = store.failures([key for key in keys if key not in replies])
@@ -519,7 +517,45 @@ def read_back(
                 continue
             if given is not None:
                 given.add(kept)
-            yield trial, kept.reply, ""
+            reply = kept.reply
+            if filled_in and reply.logprobs:
+                reply = msgspec.structs.replace(reply, logprobs=None)
+                if given is not None:
+                    given.filled_in += 1
+            yield trial, reply, ""
+
+
+def _keys(
+    trials: Iterable[Trial], reader: Reader, studio: Studio
+) -> Iterator[tuple[Trial, bytes, str]]:
+    """Trials with the keys of their replies, or with none and the reason; and else what to say."""
+    traits = reader.traits
+    for trial in trials:
+        request = trial.request.for_reader(traits)
+        try:
+            digest = request_digest(request, studio.sources)
+        except BadInput as error:
+            yield trial, b"", str(error)
+            continue
+        greedy, told = request.decoding.greedy, traits.told_case
+        key = reply_key(reader.identity, digest, trial, greedy=greedy, told_case=told)
+        yield trial, key, "not asked yet"
+
+
+def _filled_in(plan: Plan, reader: Reader, store: Store, studio: Studio, asker: Asker) -> bool:
+    """Whether the first log-probabilities of a reader are all of exactly 0 and 1.
+
+    Few are not judged, nor is a control, which knows what it says.
+    """
+    if reader.identity.startswith("control:"):
+        return False
+    first: list[Reply] = []
+    for chunk in chunks(islice(plan(), _LOOKED_AT), _READ_AT_ONCE):
+        keys = [key for _, key, _ in _keys(chunk, reader, studio) if key]
+        first += [kept.reply for kept in store.get(keys, asker).values() if kept.reply.logprobs]
+        if len(first) >= _ENOUGH:
+            return all(reply.certain for reply in first)
+    return False
 
 
 class Lacking(NamedTuple):

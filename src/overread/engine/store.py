@@ -65,6 +65,11 @@ _BEAT_EVERY = 15.0
 _BEAT_LASTS = 120.0  # only for processes of other places, whose life cannot be asked
 _GIVES_UP = 60.0  # seconds after which a store that another process holds is a failure
 _NO_TIME = 0.0
+# How a reader's speed is told: by its last replies among the newest of the store.
+_LOOKED_AT = 100_000
+_TIMED = 2_000
+_LEAST_TIMED = 20
+_SILENCE = 60
 _VARIABLES = 30_000  # SQLite's default limit is 32,766 per statement
 
 Row = tuple[bytes, int, Reply]
@@ -425,6 +430,26 @@ class Store:
     def count(self) -> int:
         """How many replies the store holds."""
         return _number(self._read, "SELECT count(*) FROM replies")
+
+    def rate(self, identity: str) -> float | None:
+        """Replies a second of a reader while it last answered; None of too few to tell.
+
+        The latest replies, up to a minute's silence before them: as many as came at once then.
+        """
+        rows = self._read.execute(
+            "SELECT at FROM replies WHERE rowid > (SELECT max(rowid) FROM replies) - ? AND reader "
+            "IN (SELECT id FROM readers WHERE identity=?) AND at IS NOT NULL "
+            "ORDER BY rowid DESC LIMIT ?",
+            (_LOOKED_AT, identity, _TIMED),
+        ).fetchall()
+        times = [_whole(at) for (at,) in rows]
+        burst = times[:1]
+        for at in times[1:]:
+            if burst[-1] - at > _SILENCE:
+                break
+            burst.append(at)
+        took = burst[0] - burst[-1] if burst else 0
+        return len(burst) / took if len(burst) >= _LEAST_TIMED and took > 0 else None
 
     def listing(self) -> list[Listed]:
         """What is kept here of each data set and reader, and from when."""

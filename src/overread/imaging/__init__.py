@@ -33,6 +33,7 @@ __all__ = [
     "dicom_facts",
     "digest",
     "film_size",
+    "has_film",
     "irrelevant_box",
     "irrelevant_boxes",
     "is_archive",
@@ -53,6 +54,8 @@ __all__ = [
     "probe_video",
     "render",
     "render_clip",
+    "render_film",
+    "render_frames",
     "rescale_box",
     "stamp",
     "within_square",
@@ -75,7 +78,7 @@ if TYPE_CHECKING:
         within_square,
     )
     from overread.imaging._budget import Cache
-    from overread.imaging._clips import Films, clip_images, masks_of, render_clip
+    from overread.imaging._clips import Films, clip_images, masks_of, render_clip, render_frames
     from overread.imaging._files import check_there, digest, locate, place, stamp
     from overread.imaging._headers import (
         YEARS_OF,
@@ -92,7 +95,16 @@ if TYPE_CHECKING:
         probe_video,
     )
     from overread.imaging._nifti import nifti_package
-    from overread.imaging._render import ENCODER, RENDERER, Opened, open_image, pixels, render
+    from overread.imaging._render import (
+        ENCODER,
+        RENDERER,
+        Opened,
+        has_film,
+        open_image,
+        pixels,
+        render,
+        render_film,
+    )
     from overread.imaging._video import lossless_clip
 
 # What each module has for others.
@@ -102,12 +114,12 @@ _MODULES = {
     "_boxes": "MINIMUM_SIDE RESOLUTION at_resolution closed irrelevant_box irrelevant_boxes "
     "mirrored_share overlap overlap_fraction rescale_box within_square",
     "_budget": "Cache",
-    "_clips": "Films clip_images masks_of render_clip",
+    "_clips": "Films clip_images masks_of render_clip render_frames",
     "_files": "check_there digest locate place stamp",
     "_headers": "YEARS_OF DicomFacts Footage Unplayable bare_message check_masks dicom_facts "
     "film_size is_dicom probe_dicom probe_nifti probe_video",
     "_nifti": "nifti_package",
-    "_render": "ENCODER RENDERER Opened open_image pixels render",
+    "_render": "ENCODER RENDERER Opened has_film open_image pixels render render_film",
     "_video": "lossless_clip",
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names.split()}

@@ -83,6 +83,31 @@ def clip_images(clip: Clip, films: Films) -> list[Image.Image]:
     return images
 
 
+def bare_sheet(images: Sequence[Image.Image]) -> Image.Image:
+    """Frames of one size side by side without gaps or numbers, the root of their count in a row.
+
+    For programs that take the frames out again: the last row may be short.
+    """
+    width, height = images[0].size
+    across = math.ceil(math.sqrt(len(images)))
+    grey = all(image.mode == "L" for image in images)
+    size = (across * width, -(-len(images) // across) * height)
+    if size[0] * size[1] > formats.MOST_PIXELS:
+        raise BadInput(f"{len(images)} frames of {width} x {height} are too many for one sheet.")
+    sheet = Image.new("L" if grey else "RGB", size)
+    for number, image in enumerate(images):
+        place = (number % across * width, number // across * height)
+        sheet.paste(image if grey else image.convert("RGB"), place)
+    return sheet
+
+
+@budgeted
+def render_frames(clip: Clip, films: Films | None = None) -> Shown:
+    """All frames of a clip on one bare sheet, for a page that plays them."""
+    images = clip_images(clip, films if films is not None else Films(0))
+    return encoded(bare_sheet(images), None)
+
+
 # ----------------------------------------- Frames -> one contact sheet, each tile under its number
 
 _GAP = 4

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from isal import isal_zlib
+from isal.igzip_lib import IsalError
 
 from overread.case import Operation, Resize, Within
 from overread.imaging import _formats as formats
@@ -113,9 +114,9 @@ def own_png(data: bytes, name: str, operations: Sequence[Operation]) -> bytes | 
     That it is needs no decoding. The opened file is of eight bits, grey or RGB, as it would be
     written: without alpha, palette, interlacing or a turn to be made, and every operation leaves a
     picture of its size as it is. What we send is then the very file that `open_image` decodes. It
-    is whole: checksums, the length of its inflated rows and their filters are looked at, by the
-    zlib that decoders use. Where one of them is off the answer is None, and whoever decodes it says
-    what is wrong with it. So is it for a file that is larger than its pixels.
+    is whole: checksums, the length of its inflated rows and their filters are looked at. Where one
+    of them is off the answer is None, and whoever decodes it says what is wrong with it. So is it
+    for a file that is larger than its pixels.
     """
     if not data.startswith(formats.PNG) or data[128:132] == b"DICM" or len(data) < 33:
         return None
@@ -134,10 +135,10 @@ def own_png(data: bytes, name: str, operations: Sequence[Operation]) -> bytes | 
     packed = _checked_pixels(plain.data)
     if packed is None:
         return None
-    inflating = zlib.decompressobj()
+    inflating = isal_zlib.decompressobj()
     try:
         rows = inflating.decompress(packed, height * row + 1)
-    except zlib.error:
+    except IsalError:  # type: ignore[misc]  # its stub declares an instance
         return None
     check_time(name)
     whole = inflating.eof and not inflating.unused_data and len(rows) == height * row

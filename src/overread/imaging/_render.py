@@ -97,6 +97,35 @@ def render(picture: oc.Picture, opened: Opened | None = None) -> Shown:
     return encoded(image, quality)
 
 
+def has_film(picture: oc.Picture) -> bool:
+    """Whether `render_film` can show it: its operations are sizes and flat fills alone."""
+    return all(isinstance(o, oc.Resize | oc.Within | oc.Fill) for o in picture.operations)
+
+
+@budgeted
+def render_film(picture: oc.Picture) -> Shown:
+    """The picture in the size of its file, for a person to look at: never what a reader was shown.
+
+    Nothing is made smaller, and boxes that are filled are brought to the film's own pixels.
+    """
+    if not has_film(picture):
+        raise BadInput(f"{name_of(picture.source)}: it can only be shown as a reader saw it.")
+    image = open_image(read(picture.source), name_of(picture.source))
+    shown = Image.new("1", image.size)
+    for operation in picture.operations:
+        check(operation)
+        if not isinstance(operation, oc.Fill):
+            shown = applied(shown, operation)
+            continue
+        across, down = image.width / shown.width, image.height / shown.height
+        box = operation.box
+        left, top = round(box.x * across), round(box.y * down)
+        right, bottom = round((box.x + box.w) * across), round((box.y + box.h) * down)
+        at_size = oc.Box(left, top, max(1, right - left), max(1, bottom - top))
+        image = applied(image, oc.Fill(at_size, operation.value))
+    return encoded(image, None)
+
+
 def pixels(shown: Shown) -> NDArray[np.uint8]:
     """What a reader sees: rows x columns of grey, or rows x columns x 3 of RGB."""
     import numpy as np

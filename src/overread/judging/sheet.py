@@ -10,7 +10,6 @@ import csv
 import io
 import os
 import random
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
 from itertools import groupby, zip_longest
@@ -22,6 +21,7 @@ import msgspec
 from overread.case import BadInput
 from overread.files import read_text
 from overread.judging.question import Question, about_of, choices_of, verdicts_in
+from overread.typeset import guarded, one_form
 
 if TYPE_CHECKING:
     import polars as pl
@@ -32,10 +32,6 @@ PERSON: Final = "person"
 _SHOWN: Final = ("item", "question", "asked", "gold", "reply", "part")  # as units have them
 _SHEET: Final = ("id", *_SHOWN, "choices", PERSON)
 _KEY: Final = ("id", "question", "reader", "judge", "verdict")
-# What spreadsheets take for a formula; the wide forms and blanks before them too.
-_FORMULA: Final = re.compile(r"[\s\ufffd]*[=+\-@＝＋－＠]|[\t\r]")
-_CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
-_LONGEST: Final = 32_000  # a spreadsheet cuts a cell at 32,767 characters and says nothing
 _MOST: Final = 64_000_000  # bytes of a sheet
 
 
@@ -64,7 +60,7 @@ class Unit(msgspec.Struct, frozen=True, kw_only=True):
 
 def unit_key(*what: str) -> str:
     """The name of a unit: of item, question, reader, gold, reply and part."""
-    data = msgspec.json.encode([_plain(text) for text in what])
+    data = msgspec.json.encode([one_form(text) for text in what])
     return blake2b(data, digest_size=6).hexdigest()
 
 
@@ -173,22 +169,6 @@ def write_csv(path: Path, header: Sequence[str], rows: Sequence[Sequence[str]]) 
         raise BadInput(f"{path}: {error.strerror}. Give a file that can be written.") from None
 
 
-def guarded(cell: str) -> str:
-    """A cell that no spreadsheet runs, cuts or chokes on.
-
-    >>> guarded("=1+1")
-    "'=1+1"
-    """
-    plain = _plain(cell)
-    if len(plain) > _LONGEST:
-        plain = f"{plain[:_LONGEST]} […{len(plain) - _LONGEST} more characters]"
-    return f"'{plain}" if _FORMULA.match(plain) else plain
-
-
-def _plain(text: str) -> str:
-    return _CONTROL.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
-
-
 def read_sheet(sheet: Path, choices: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """What the person wrote, by unit; rows left empty are left out.
 
@@ -293,7 +273,7 @@ def _rows(path: Path, needed: Sequence[str]) -> list[tuple[int, dict[str, str]]]
 
 
 def _short(text: str) -> str:
-    plain = " ".join(_plain(text).split())
+    plain = " ".join(one_form(text).split())
     return plain if len(plain) <= 40 else plain[:40] + "…"
 
 

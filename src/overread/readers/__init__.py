@@ -4,6 +4,7 @@ from overread.readers.guard import Guard, is_private
 from overread.readers.registry import Altered, Attesting, Served, models_of, open_reader, unlisted
 from overread.readers.secret import Secret
 from overread.readers.spec import ReaderSpec, parse_spec
+from overread.readers.whole_clips import WholeClips
 
 __all__ = [
     "Altered",
@@ -12,6 +13,7 @@ __all__ = [
     "ReaderSpec",
     "Secret",
     "Served",
+    "WholeClips",
     "is_private",
     "models_of",
     "open_reader",

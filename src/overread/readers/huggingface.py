@@ -69,7 +69,7 @@ def open_reader(spec: ReaderSpec, guard: Guard, environment: Mapping[str, str]) 
 
     The guard has nothing to watch: no question leaves this process.
     """
-    require(spec, "hf", ("torch", "transformers"))
+    require(spec, "'overread[hf]'", ("torch", "transformers"))
     for name in sorted(spec.extra.keys() - set(_EXTRA)):
         known = ", ".join(_EXTRA)
         raise BadInput(f"reader {spec.name}: extra has {name}; of hf: it may have {known}.")
@@ -94,12 +94,13 @@ def open_reader(spec: ReaderSpec, guard: Guard, environment: Mapping[str, str]) 
     return InProcessReader(spec, identity, options.batch, load)
 
 
-def require(spec: ReaderSpec, extra: str, modules: Sequence[str]) -> None:
-    """Refuse a kind of reader whose extra is not installed."""
-    if not all(find_spec(name) for name in modules):
+def require(spec: ReaderSpec, package: str, modules: Sequence[str]) -> None:
+    """Refuse a kind of reader whose packages are not installed."""
+    missing = [name for name in modules if not find_spec(name)]
+    if missing:
         raise BadInput(
-            f"reader {spec.name}: {spec.kind}: readers need an extra. "
-            f"Run pip install 'overread[{extra}]'."
+            f"reader {spec.name}: {spec.kind}: readers need {' and '.join(missing)}. "
+            f"Run pip install {package}."
         )
 
 
@@ -342,7 +343,7 @@ class Model:
         ):
             if said.get(name):
                 warpers.append(warper(said[name]))
-        lots = [torch.Generator().manual_seed(_seed(prompt)) for prompt in prompts]
+        lots = [torch.Generator().manual_seed(seed_of(prompt)) for prompt in prompts]
 
         def draw(_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
             size = scores.shape[-1]
@@ -411,9 +412,9 @@ class Model:
         if films:
             told["videos_kwargs"] = own | {
                 "do_sample_frames": False,
-                "return_metadata": True,
                 "video_metadata": [_metadata(clip.count) for clip in films],
             }
+            told["return_metadata"] = True  # within the table it would not be handed on to us
         return told
 
     def _holds_control_token(self, prompts: Sequence[Prompt]) -> bool:
@@ -422,7 +423,8 @@ class Model:
         return any(token in text for token in self._tokenizer.all_special_tokens for text in texts)
 
 
-def _seed(prompt: Prompt) -> int:
+def seed_of(prompt: Prompt) -> int:
+    """The lot of a sampled reply: its own, and the same whenever it is drawn again."""
     named = f"{prompt.draw or prompt.digest}:{prompt.decoding.seed}"
     return int.from_bytes(blake2b(named.encode(), digest_size=8).digest()) >> 1
 
@@ -596,26 +598,20 @@ def check_encoded(made: Mapping[str, Any], prompts: Sequence[Prompt], processor:
 
 
 def _frames_taken(made: Mapping[str, Any], processor: Any) -> list[int] | None:
-    """Frames of each video by both witnesses; None where one is missing.
+    """Frames of each video by both witnesses, the fewer; None where one is missing.
 
-    Where frames share a group (`temporal_patch_size`) a last odd one has a group of its own.
+    Where frames share a group (`temporal_patch_size`), a last odd one is there twice.
     """
     metadata, grid = made.get("video_metadata"), made.get("video_grid_thw")
+    pixels = made.get("pixel_values_videos")
     if metadata is None:
         return None
-    indices = [list(getattr(one, "frames_indices", None) or ()) for one in metadata]
     if grid is not None:
         together = int(getattr(processor.video_processor, "temporal_patch_size", 1))
-        groups = [int(row[0]) for row in grid]
+        lengths = [int(row[0]) * together for row in grid]
+    elif pixels is not None and pixels.ndim == 5:  # videos x frames x channels x rows x columns
+        lengths = [int(pixels.shape[1])] * len(pixels)
     else:
-        pixels = made.get("pixel_values_videos")
-        if pixels is None or pixels.ndim != 5:  # videos x frames x channels x rows x columns
-            return None
-        together, groups = 1, [int(pixels.shape[1])] * len(pixels)
-    if len(groups) != len(indices):
         return None
-    return [
-        len(taken) if taken == list(range(len(taken))) and -(-len(taken) // together) == length
-        else min(len(taken), length * together)
-        for taken, length in zip(indices, groups, strict=True)
-    ]  # fmt: skip
+    indices = [set(map(int, one.frames_indices or ())) for one in metadata]
+    return [min(len(taken), length) for taken, length in zip(indices, lengths, strict=True)]

@@ -22,7 +22,7 @@ from overread.readers.responses import listed_models, read_listing, read_respons
 from overread.readers.secret import Secret
 from overread.readers.spec import ReaderSpec
 
-_DEFAULT = Limits(concurrency=64)
+LIMITS = Limits(concurrency=64)
 _LISTED_WITHIN = 5.0  # seconds
 # Stock servers show a part of a video: vLLM takes 32 frames of it, and processors of some models
 # sample what is left. These fields of a request (vLLM's; others pass over them) ask for all of it.
@@ -39,7 +39,7 @@ class OpenAIReader:
     def __init__(self, spec: ReaderSpec, guard: Guard, key: Secret | None) -> None:
         self.name = spec.name
         self.traits = spec.traits
-        self.limits = spec.limits(_DEFAULT)
+        self.limits = spec.limits(LIMITS)
         self.spec = spec
         self._guard = guard
         self._base = spec.base_url.rstrip("/")

@@ -18,12 +18,13 @@ from overread.readers.guard import plain_host
 KINDS: dict[str, str] = {
     "openai": "overread.readers.registry:open_served",
     "hf": "overread.readers.huggingface:open_reader",
+    "vllm": "overread.readers.vllm_offline:open_reader",
     "control": "overread.readers.registry:open_reader",
     "recorded": "overread.readers.registry:open_recorded",
 }
 _WITH_WEIGHTS = ("hf", "vllm")
 # Options that only some kinds have.
-_OF_KINDS: dict[str, tuple[str, ...]] = {
+OF_KINDS: dict[str, tuple[str, ...]] = {
     "dtype": ("hf", "vllm"),
     "quantisation": ("hf", "vllm"),
     "device": ("hf",),
@@ -100,6 +101,7 @@ class ReaderSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     label: str | None = None
     price_in: float | None = None
     price_out: float | None = None
+    currency: str | None = None
     extra: dict[str, Any] = {}
     identity: str | None = None
     revision: str | None = None
@@ -311,7 +313,7 @@ def _check(shown: str, spec: ReaderSpec) -> None:
         # Written so that NaN is out of range too.
         if isinstance(value, int | float) and not low <= value <= high:
             raise BadInput(f'reader "{shown}": {name} is {value}; it is from {low:g} to {high:g}.')
-    for name, kinds in _OF_KINDS.items():
+    for name, kinds in OF_KINDS.items():
         if getattr(spec, name) is not None and spec.kind not in kinds:
             of = " and ".join(f"{kind}:" for kind in kinds)
             raise BadInput(f'reader "{shown}": {name} is an option of {of} readers. Leave it out.')

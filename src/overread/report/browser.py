@@ -2,9 +2,10 @@
 
 A page holds the cards of its sample. A served page holds none and asks, beside its own address,
 `cards?run=1&page=0` (runs from 1, pages from 0, `PAGE` cards each) with what to filter by:
-`reader=NAME`, `right=yes|no`, `flipped=yes|no` (of that reader, or of any), `fact:NAME=VALUE`. The
-answer is `{"cards": [card_data(…), …], "count": how many match}`; the `picture` of a slide is then
-the address of an image of the size a reader was shown.
+`reader=NAME`, `right=yes|no`, `flipped=yes|no` (of that reader, or of any), `fact:NAME=VALUE`,
+`text=WORDS`. The answer is `{"cards": [card_data(…), …], "count": how many match, "page": which}`;
+with `case=NAME` alone it is the page that has this case. The `picture` of a slide is then the
+address of an image of the size a reader was shown, `full` that of the film in its own.
 
 Which cases a page embeds: flips and errors first, spread over readers and facts.
 """
@@ -18,58 +19,94 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from hashlib import blake2b
 from io import BytesIO
+from math import ceil, sqrt
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from overread.case import Card, Said, Shown, Slide
+import msgspec
+
+from overread.case import Card, CardAnswer, Clip, Said, Shown, Slide
 from overread.report.markup import as_json, shown
 from overread.report.reported import Reported
 
 if TYPE_CHECKING:
     import polars as pl
+    from PIL.Image import Image
 
-PAGE: Final = 10
+PAGE: Final = 20
 _LONGEST_TEXT: Final = 4_000
 # A film of 224 pixels a side stays as it is; a sheet of frames may be long.
 _MOST_PIXELS: Final = 200_000
+# All frames of a clip together: thirty-six of 96 pixels a side.
+_MOST_SHEET_PIXELS: Final = 330_000
+_SHEET_QUALITY: Final = 60
 _LONGEST_SIDE: Final = 1280
 _QUALITY: Final = 80
 # Cards whose pictures are made at the same time, and may find no room any more.
 _TOGETHER: Final = 8
 
-# Where its picture is (an address, or a place in a list),
-# and its width and height where they are known.
-Placed = tuple[str | int, int | None, int | None]
+
+class Placed(NamedTuple):
+    """Where the picture of a slide is (an address, or a place in a list), the pixels its boxes are
+    in, where they are known, and the address of the film at its source's resolution."""
+
+    picture: str | int
+    width: int | None = None
+    height: int | None = None
+    full: str | None = None
 
 
-def card_data(card: Card, place: Callable[[str, int], Placed | None]) -> dict[str, Any]:
+def card_data(card: Card, place: Callable[[Card, int], Placed | None]) -> dict[str, Any]:
     """A card as cases.js takes it; `place` says where the picture of a slide is, if anywhere."""
     return {
         "case": card.case,
         "title": card.title,
         "facts": card.facts,
         "texts": [[label, *_cut(text)] for label, text in card.texts],
-        "slides": [_slide(one, place(card.case, number)) for number, one in enumerate(card.slides)],
+        "options": msgspec.to_builtins(card.options),
+        "steps": msgspec.to_builtins(card.steps),
+        "conditions": card.conditions,
+        "slides": [_slide(one, place(card, number)) for number, one in enumerate(card.slides)],
         "said": [_said(one) for one in card.said],
     }
 
 
 def _slide(slide: Slide, placed: Placed | None) -> dict[str, Any]:
-    picture, width, height = placed or (None, None, None)
     boxes = [[label, box.x, box.y, box.w, box.h] for label, box in slide.boxes]
-    drawn = {"picture": picture, "width": width, "height": height}
-    return {"label": slide.label, **drawn, "boxes": boxes}
+    found = placed._asdict() if placed else {"picture": None}
+    data: dict[str, Any] = {"label": slide.label, "shown": slide.shown, **found, "boxes": boxes}
+    if (frames := frames_of(slide)) > 1:
+        data["frames"] = frames
+        data["marks"] = [list(msgspec.structs.astuple(mark)) for mark in slide.marks]
+    return data
+
+
+def frames_of(slide: Slide) -> int:
+    """How many frames its picture has, side by side on one sheet; 1 of what is no clip."""
+    return len(slide.picture.frames) if isinstance(slide.picture, Clip) else 1
 
 
 def _said(said: Said) -> dict[str, Any]:
     text, more = _cut(said.text)
     return {
         "reader": said.reader,
-        "lines": [[label, _cut(line)[0]] for label, line in said.lines],
-        "text": text,
-        "more": more,
         "right": said.right,
         "flipped": said.flipped,
+        "answers": [_answer(one) for one in said.answers],
+        "lines": [[label, _cut(line)[0]] for label, line in said.lines],
+        "marks": [list(msgspec.structs.astuple(mark)) for mark in said.marks],
+        "steps": msgspec.to_builtins(said.steps),
+        "gold": msgspec.to_builtins(said.gold),
+        "text": text,
+        "more": more,
     }
+
+
+def _answer(answer: CardAnswer) -> dict[str, Any]:
+    data: dict[str, Any] = msgspec.to_builtins(answer)
+    data["text"] = _cut(answer.text)[0]
+    if answer.reply:
+        data["reply"], data["more"] = _cut(answer.reply)
+    return data
 
 
 def _cut(text: str) -> tuple[str, int]:
@@ -117,12 +154,12 @@ def _within(run: Reported, most: int) -> tuple[list[dict[str, Any]], list[str]]:
     known: dict[bytes, Placed | None] = {}
     used = 0
 
-    def place(drawn: Sequence[_Drawn | None], case: str, number: int) -> Placed | None:
+    def place(drawn: Sequence[_Drawn | None], card: Card, number: int) -> Placed | None:
         given = drawn[number]
         if given is None:
             return None
         if given.digest not in known:
-            known[given.digest] = given.made and (len(pictures), *given.made[1:])
+            known[given.digest] = given.made and Placed(len(pictures), *given.made[1:])
             pictures.extend(given.made[:1] if given.made else ())
         return known[given.digest]
 
@@ -148,8 +185,14 @@ def _with_pictures(run: Reported) -> Iterator[tuple[Card, list[_Drawn | None]]]:
     encoding leave the interpreter to others."""
 
     def drawn(card: Card) -> list[_Drawn | None]:
-        shown_ones = (run.slides.get((card.case, number)) for number in range(len(card.slides)))
-        return [None if one is None else _Drawn(one.digest, embedded(one)) for one in shown_ones]
+        found = [
+            (run.slides.get((card.case, number)), frames_of(slide))
+            for number, slide in enumerate(card.slides)
+        ]
+        return [
+            None if one is None else _Drawn(one.digest, embedded(one, frames))
+            for one, frames in found
+        ]
 
     with ThreadPoolExecutor() as pool:
         for start in range(0, len(run.cards), _TOGETHER):
@@ -157,9 +200,10 @@ def _with_pictures(run: Reported) -> Iterator[tuple[Card, list[_Drawn | None]]]:
             yield from zip(some, pool.map(drawn, some), strict=True)
 
 
-def embedded(picture: Shown) -> tuple[str, int, int] | None:
+def embedded(picture: Shown, frames: int = 1) -> tuple[str, int, int] | None:
     """The picture as WebP, shrunk where it is large, and the size it was shown in, for boxes are in
-    those pixels; None where it is no picture.
+    those pixels; None where it is no picture. The frames of a sheet are shrunk one by one, so that
+    none runs into another.
     """
     from PIL import Image
 
@@ -168,14 +212,35 @@ def embedded(picture: Shown) -> tuple[str, int, int] | None:
             drawn = opened.convert("L" if opened.mode in ("1", "L", "I;16") else "RGB")
     except (OSError, ValueError, Image.DecompressionBombError):
         return None
-    width, height = drawn.size
-    scale = min(1.0, (_MOST_PIXELS / (width * height)) ** 0.5, _LONGEST_SIDE / max(width, height))
+    across = ceil(sqrt(frames))
+    down = -(-frames // across)
+    width, height = drawn.width // across, drawn.height // down
+    most = _MOST_PIXELS if frames == 1 else _MOST_SHEET_PIXELS
+    scale = min(
+        1.0, (most / (drawn.width * drawn.height)) ** 0.5, _LONGEST_SIDE / max(width, height)
+    )
     if scale < 1:
         size = (max(1, round(width * scale)), max(1, round(height * scale)))
-        drawn = drawn.resize(size, Image.Resampling.LANCZOS)
+        drawn = _shrunk(drawn, across, down, (width, height), size)
     data = BytesIO()
-    drawn.save(data, "WEBP", quality=_QUALITY, method=2)
+    drawn.save(data, "WEBP", quality=_QUALITY if frames == 1 else _SHEET_QUALITY, method=2)
     return f"data:image/webp;base64,{b64encode(data.getvalue()).decode()}", width, height
+
+
+def _shrunk(
+    sheet: Image, across: int, down: int, size: tuple[int, int], small: tuple[int, int]
+) -> Image:
+    """The sheet with each of its tiles in another size."""
+    from PIL import Image as Pillow
+
+    made = Pillow.new(sheet.mode, (across * small[0], down * small[1]))
+    for row in range(down):
+        for column in range(across):
+            left, top = column * size[0], row * size[1]
+            tile = sheet.crop((left, top, left + size[0], top + size[1]))
+            tile = tile.resize(small, Pillow.Resampling.LANCZOS)
+            made.paste(tile, (column * small[0], row * small[1]))
+    return made
 
 
 def _facets(cards: Iterable[Card]) -> dict[str, list[str]]:

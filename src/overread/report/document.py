@@ -17,7 +17,6 @@ import msgspec
 
 from overread.benchmarks.base import ErrorRow, ErrorSheet
 from overread.case import Figure
-from overread.judging.sheet import guarded
 from overread.records import RunRecord
 from overread.report.browser import browser
 from overread.report.drawings import Drawings, inline_svg
@@ -42,6 +41,7 @@ from overread.report.matrix import (
     word,
 )
 from overread.report.reported import Exhibit, Reported, allowed, warning
+from overread.typeset import guarded
 
 DISCLAIMER: Final = "Evaluation software, not a medical device; a passed gate is not a clearance."
 

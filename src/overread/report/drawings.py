@@ -10,18 +10,22 @@ one reader off from the others.
 
 What the renderer made for the last page of a run is kept beside that page, under the digest of what
 it was given: to start it takes longer than to measure ten cases, and half a page's time goes there.
+What is not kept is drawn by a process of its own beside other work (`renderer.py`).
 """
 
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
+import weakref
 from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from hashlib import sha256
 from html import escape
 from importlib.metadata import version
 from pathlib import Path
-from threading import Thread
 from typing import Any, Final
 from xml.etree.ElementTree import Element, ParseError, fromstring
 
@@ -85,8 +89,10 @@ class Drawings:
 
     def __init__(self, kept: Iterable[Drawn] = ()) -> None:
         self._kept = {one.of: one.svg for one in kept if one.digest == _digest(one.svg)}
-        self._renderer = version("vl-convert-python")
+        self._version = version("vl-convert-python")
         self._taken: dict[str, str] = {}
+        self._renderer: _Renderer | None = None
+        self._ahead: dict[str, Future[str]] = {}
 
     @classmethod
     def kept_in(cls, folder: Path) -> Drawings:
@@ -98,25 +104,41 @@ class Drawings:
             return cls()
 
     def warm_up(self) -> None:
-        """Start the renderer beside other work where nothing is kept: it takes a third of a second.
-
-        It has a thread of its own, and leaves the interpreter to others meanwhile.
-        """
+        """Start the renderer beside other work where nothing is kept, in a process of its own."""
         if not self._kept:
-            nothing = Figure(name="", title="", spec={"mark": "point"}, alt="")
-            Thread(target=nothing.svg).start()
+            self._start()
+
+    def ahead(self, figures: Iterable[Figure]) -> None:
+        """Have what is not kept drawn while other parts of the page are made."""
+        for figure in figures:
+            spec = _labelled(figure).specification(_GROUND)
+            of = self._digest_of(spec)
+            if of not in self._kept and of not in self._ahead:
+                self._start()
+                if self._renderer is None:
+                    return
+                self._ahead[of] = self._renderer.draw(spec)
+
+    def _start(self) -> None:
+        # Where a renderer runs in this process, none need be started.
+        if self._renderer is None and "vl_convert" not in sys.modules:
+            with suppress(OSError):
+                self._renderer = _Renderer()
+
+    def _digest_of(self, spec: str) -> str:
+        return _digest(f"{self._version} {spec}")
 
     def root(self, figure: Figure) -> Element:
         """The drawing as a document, its marks labelled by the renderer with what they show."""
-        config = figure.spec.get("config", {}) | {"aria": True}
-        told = msgspec.structs.replace(figure, spec=figure.spec | {"config": config})
-        of = _digest(f"{self._renderer} {told.specification(_GROUND)}")
+        labelled = _labelled(figure)
+        of = self._digest_of(labelled.specification(_GROUND))
         # Either is written anew, tag by tag.
         with suppress(KeyError, ParseError):
             root = fromstring(self._kept[of])  # noqa: S314
             self._taken[of] = self._kept[of]
             return root
-        self._taken[of] = told.svg(_GROUND)
+        ahead = self._ahead.pop(of, None)
+        self._taken[of] = (ahead.result() if ahead is not None else "") or labelled.svg(_GROUND)
         return fromstring(self._taken[of])  # noqa: S314
 
     def write(self, folder: Path) -> None:
@@ -127,6 +149,49 @@ class Drawings:
         data = msgspec.json.encode(found)
         if found and len(data) <= _MOST_KEPT:
             (folder / DRAWINGS).write_bytes(data)
+
+
+def _labelled(figure: Figure) -> Figure:
+    """The figure as a page has it drawn: marks get labels that say what they show."""
+    config = figure.spec.get("config", {}) | {"aria": True}
+    return msgspec.structs.replace(figure, spec=figure.spec | {"config": config})
+
+
+class _Renderer:
+    """`renderer.py` in a process of its own, which ends with whoever has it, or when we do."""
+
+    def __init__(self) -> None:
+        script = Path(__file__).with_name("renderer.py")
+        self._process = subprocess.Popen(  # noqa: S603
+            [sys.executable, "-P", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="drawings")
+        weakref.finalize(self, _end, self._process, self._thread)
+
+    def draw(self, spec: str) -> Future[str]:
+        """The drawing when it is there; empty where the process could not make it."""
+        return self._thread.submit(_drawn_by, self._process, spec.encode())
+
+
+def _drawn_by(process: subprocess.Popen[bytes], spec: bytes) -> str:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with suppress(OSError, ValueError):  # it is gone
+        process.stdin.write(len(spec).to_bytes(4) + spec)
+        process.stdin.flush()
+        size = int.from_bytes(process.stdout.read(4))
+        return process.stdout.read(size).decode()
+    return ""
+
+
+def _end(process: subprocess.Popen[bytes], thread: ThreadPoolExecutor) -> None:
+    thread.shutdown()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with suppress(OSError):
+                pipe.close()
+    process.kill()
+    process.wait()
 
 
 def _digest(text: str) -> str:

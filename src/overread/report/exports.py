@@ -1,8 +1,6 @@
 """What a paper takes of a report: tables, figures and measures as files, and a list of them.
 
-No spreadsheet runs a cell of a csv file: what begins like a formula is quoted. In LaTeX no
-character is left to be taken for markup; those files are ASCII and need `\\usepackage{booktabs}`
-alone, and `\\input` puts one into a document.
+How a table is written, `typeset` knows; here are the files and what each of them is.
 """
 
 from __future__ import annotations
@@ -10,9 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-import tomllib
-import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -20,9 +16,8 @@ import msgspec
 
 from overread.case import BadInput, Figure, Measure, Table
 from overread.files import MOST_TOML, open_file, read_bytes
-from overread.judging.sheet import guarded
-from overread.report.markup import asset
 from overread.report.reported import Exhibit, Reported
+from overread.typeset import csv_text, latex_table, table_csv
 
 CONTENTS: Final = "contents.csv"
 SUFFIXES: Final = ("svg", "pdf", "png")
@@ -30,10 +25,9 @@ SUFFIXES: Final = ("svg", "pdf", "png")
 
 _MEASURES: Final = "measures.csv"
 _SIGNATURE: Final = "signature"
+_ALL: Final = "all"
 _LONGEST: Final = 80
 _FILE: Final = re.compile(r"[a-z0-9_-]{1,120}\.(csv|tex|svg|pdf|png)")
-_NUMBER: Final = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?")
-_PICTURE: Final = "data:image/"
 
 _E = TypeVar("_E", bound=Exhibit)
 
@@ -58,9 +52,7 @@ def write_csv_files(folder: Path, runs: Sequence[Reported]) -> list[Exported]:
     """
     written = [_write_measures(folder / _MEASURES, runs)]
     for stem, table in _named(runs, Table):
-        rows = ((*row, table.signature) for row in table.rows)
-        _write_rows(folder / f"{stem}.csv", (*table.columns, _SIGNATURE), rows)
-        written.append(_exported(f"{stem}.csv", "table", table))
+        written.append(write_table(folder / f"{stem}.csv", table))
     for stem, figure in _named(runs, Figure):
         columns = list(dict.fromkeys(column for row in figure.rows for column in row))
         behind = ([*map(row.get, columns), figure.signature] for row in figure.rows)
@@ -69,22 +61,52 @@ def write_csv_files(folder: Path, runs: Sequence[Reported]) -> list[Exported]:
     return written
 
 
-def write_latex_files(folder: Path, runs: Sequence[Reported]) -> list[Exported]:
-    """One file for each table of the runs."""
-    written = []
-    for stem, table in _named(runs, Table):
-        text = latex_table(table, stem.replace("_", "-"))
-        (folder / f"{stem}.tex").write_text(text, encoding="ascii")
-        written.append(_exported(f"{stem}.tex", "table", table))
-    return written
+def write_latex_files(
+    folder: Path, runs: Sequence[Reported], columns: Sequence[str] = ()
+) -> list[Exported]:
+    """One file for each table of the runs, as wide as a column of a paper.
+
+    `columns` are headings wanted, of the tables that have any of them; `("all",)` wants every one.
+    """
+    named = list(_named(runs, Table))
+    check_columns(columns, (table for _, table in named))
+    return [write_table(folder / f"{stem}.tex", table, columns) for stem, table in named]
+
+
+def check_columns(columns: Sequence[str], tables: Iterable[Table]) -> None:
+    """Refuse a heading that no table has."""
+    known = dict.fromkeys(heading for table in tables for heading in table.columns)
+    folded = {heading.casefold() for heading in known} | {_ALL}
+    for column in columns:
+        if column.casefold() not in folded:
+            raise BadInput(
+                f'--columns: no table has a column "{column}". Columns are: {", ".join(known)}; '
+                f"or {_ALL}."
+            )
+
+
+def write_table(path: Path, table: Table, columns: Sequence[str] = ()) -> Exported:
+    """One table as the suffix says: .csv or .tex."""
+    if path.suffix == ".csv":
+        path.write_text(table_csv(table), encoding="utf-8", newline="")
+    else:
+        wanted = {column.casefold() for column in columns}
+        every = _ALL in wanted
+        chosen = [name for name in table.columns if every or name.casefold() in wanted]
+        path.write_text(latex_table(table, path.stem.replace("_", "-"), chosen), encoding="ascii")
+    return _exported(path.name, "table", table)
 
 
 def write_figure_files(folder: Path, runs: Sequence[Reported]) -> list[Exported]:
-    """Every figure of the runs as SVG, PDF and PNG; `notes` say in words what it shows."""
+    """Every figure of the runs as SVG, PDF and PNG, with what its marks mean below it.
+
+    `notes` say in words what it shows.
+    """
     written = []
     for stem, figure in _named(runs, Figure):
+        drawing = figure.with_legend()
         for suffix in SUFFIXES:
-            figure.save(folder / f"{stem}.{suffix}")
+            drawing.save(folder / f"{stem}.{suffix}")
             written.append(_exported(f"{stem}.{suffix}", "figure", figure))
     return written
 
@@ -148,97 +170,7 @@ def _write_measures(path: Path, runs: Sequence[Reported]) -> Exported:
 
 def _write_rows(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([_cell(column) for column in columns])
-        writer.writerows([_cell(value) for value in row] for row in rows)
-
-
-def _cell(value: Any) -> str:
-    """A value as text: numbers in full, what is absent empty, words that cannot become formulas."""
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, int | float):
-        return repr(value)
-    if not isinstance(value, str):
-        value = msgspec.json.encode(value).decode()
-    if value.startswith(_PICTURE):
-        return "a picture"
-    return value if _NUMBER.fullmatch(value) else guarded(value)
-
-
-# ---------------------------------------------------------------- LaTeX
-
-_PLAIN: Final = frozenset(
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 .,:;!?'()/+="
-)
-_SIGNS: Final = tomllib.loads(asset("latex.toml"))
-_SPECIAL: Final[Mapping[str, str]] = _SIGNS["special"]
-_ACCENTS: Final[Mapping[str, str]] = _SIGNS["accents"]
-_NUMERIC: Final = re.compile(r"(n/a|[<>+\-\u2212]?[0-9].*)?", re.S)
-_MANY: Final = 7  # columns that still stand in small print
-
-
-def escaped(text: str) -> str:
-    """Text as LaTeX prints it; whatever it cannot print is named, as in `{[}U+202E{]}`."""
-    plain = unicodedata.normalize("NFC", " ".join(text.split()))
-    return "".join(map(_character, plain))
-
-
-def _character(one: str) -> str:
-    if one in _PLAIN:
-        return one
-    if one in _SPECIAL:
-        return _SPECIAL[one]
-    parts = unicodedata.normalize("NFD", one)
-    base, marks = parts[0], parts[1:]
-    if marks in _ACCENTS and base.isascii() and base.isalpha():
-        letter = rf"\{base}" if base in "ij" else base
-        return rf"\{_ACCENTS[marks]}{{{letter}}}"
-    return f"{{[}}U+{ord(one):04X}{{]}}"
-
-
-def latex_table(table: Table, label: str) -> str:
-    """A floating table: the caption is title, notes and signature, so that it says its edition."""
-    columns = "".join("r" if _numeric(table, at) else "l" for at in range(len(table.columns)))
-    size = r"\footnotesize" if len(columns) <= _MANY else r"\tiny"
-    notes = "".join(f" {_sentence(note)}" for note in table.notes)
-    signature = escaped(table.signature).replace("$|$", r"$|$\allowbreak{}")
-    caption = f"{_sentence(table.title)}{notes}"
-    if signature:
-        caption += rf" \texttt{{{signature}}}"
-    rows = "\n".join(_latex_row(row) for row in table.rows)
-    return rf"""% {len(table.rows)} rows of {len(columns)} columns; \usepackage{{booktabs}}
-\begin{{table}}[htbp]
-\centering
-\caption[{{{escaped(table.title)}}}]{{{caption}}}
-\label{{tab:{label}}}
-{size}
-\begin{{tabular}}{{{columns}}}
-\toprule
-{_latex_row(table.columns)}
-\midrule
-{rows}
-\bottomrule
-\end{{tabular}}
-\end{{table}}
-"""
-
-
-def _latex_row(cells: Sequence[str]) -> str:
-    return " & ".join(map(escaped, cells)) + r" \\"
-
-
-def _sentence(text: str) -> str:
-    made = escaped(text)
-    return made if made.endswith((".", "?", "!")) else f"{made}."
-
-
-def _numeric(table: Table, at: int) -> bool:
-    """Whether a column is of numbers, some cells perhaps without one."""
-    cells = [row[at] for row in table.rows]
-    return any(cells) and all(_NUMERIC.fullmatch(cell) for cell in cells)
+        file.write(csv_text(columns, rows))
 
 
 # ---------------------------------------------------------------- the list of files

@@ -16,6 +16,8 @@ from typing import Any, Final
 
 import msgspec
 
+from overread import viewer
+
 # Controls but tab and line feed, changes of direction, marks without width, halves of characters.
 # Joiners are left alone: Persian and Indic words are written with them. elements.js has the same.
 _HIDDEN: Final = re.compile(
@@ -78,19 +80,23 @@ def hash_of(text: str) -> str:
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
-# In the order in which they run: report.js comes last, for it opens the place an address names.
-_SCRIPTS: Final = ("elements.js", "cases.js", "report.js")
-_STYLES: Final = ("matrix.css", "report.css", "cases.css")
+def _scripts() -> list[str]:
+    """In the order in which they run: report.js last, for it opens the place an address names."""
+    return [asset("elements.js"), viewer.script(), asset("cases.js"), asset("report.js")]
+
+
+def _styles() -> list[str]:
+    return [asset("matrix.css"), asset("report.css"), viewer.style(), asset("cases.css")]
 
 
 def scripts() -> str:
     """The report's own scripts, each an element."""
-    return "\n".join(f"<script>{asset(name)}</script>" for name in _SCRIPTS)
+    return "\n".join(f"<script>{text}</script>" for text in _scripts())
 
 
 def styles() -> str:
     """The report's own styles, each an element."""
-    return "\n".join(f"<style>{asset(name)}</style>" for name in _STYLES)
+    return "\n".join(f"<style>{text}</style>" for text in _styles())
 
 
 def content_security(*, served: bool) -> str:
@@ -101,8 +107,8 @@ def content_security(*, served: bool) -> str:
     own = " 'self'" if served else ""
     rules = [
         "default-src 'none'",
-        f"script-src {' '.join(hash_of(asset(name)) for name in _SCRIPTS)}",
-        f"style-src {' '.join(hash_of(asset(name)) for name in _STYLES)}",
+        f"script-src {' '.join(map(hash_of, _scripts()))}",
+        f"style-src {' '.join(map(hash_of, _styles()))}",
         f"img-src data:{own}",
         *(["connect-src 'self'"] if served else []),
         "base-uri 'none'",

@@ -270,10 +270,8 @@ def _answer(column: Column, number: int, headline: Headline, served: bool) -> st
     unit = _unit(run, record)
     n = "n unknown" if record.n is None else f"n={record.n}"
     by = "".join(f", {key} {value}" for key, value in record.by.items())
-    stands = (
-        f"{called(record)} {printed(record.value, unit)}{interval(record, unit)}{by}, {n}, "
-        f"edition {run.record.edition}."
-    )
+    decides = f"{called(record)} {printed(record.value, unit)} {interval(record, unit)}".rstrip()
+    stands = f"{decides}{by}, {n}, edition {run.record.edition}."
     short, rest = headline.lead, headline.sentence
     if not short:
         short, rest = rest, ""

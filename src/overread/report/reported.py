@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from overread.case import Card, Figure, Headline, Measure, Policy, Shown, Table
+from overread.case import Card, CardAnswer, Figure, Headline, Measure, Policy, Shown, Table
 from overread.measuring.units import Unit
 from overread.records import RunRecord
 from overread.report.drawings import Drawings
@@ -75,14 +75,23 @@ def allowed_card(card: Card, policy: Policy) -> Card:
         msgspec.structs.replace(
             one,
             text="",
-            lines=tuple(
-                (label, line if len(line) <= _SHORT_LINE else _LEFT_OUT)
-                for label, line in one.lines
-            ),
+            answers=tuple(_allowed_answer(answer) for answer in one.answers),
+            lines=tuple((label, _short(line)) for label, line in one.lines),
+            steps=tuple(msgspec.structs.replace(step, text="") for step in one.steps),
         )
         for one in card.said
     )
-    return msgspec.structs.replace(card, title=card.case, texts=(), said=said)
+    return msgspec.structs.replace(card, title=card.case, texts=(), options=(), steps=(), said=said)
+
+
+def _allowed_answer(answer: CardAnswer) -> CardAnswer:
+    # What was chosen is told by its key: an option's words are the set's.
+    text = answer.option or _short(answer.text)
+    return msgspec.structs.replace(answer, text=text, reply="")
+
+
+def _short(line: str) -> str:
+    return line if len(line) <= _SHORT_LINE else _LEFT_OUT
 
 
 def warning(run: Reported) -> str | None:

@@ -8,7 +8,7 @@ serves.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from functools import cached_property
@@ -18,9 +18,9 @@ from urllib.parse import parse_qsl, urlencode
 import msgspec
 from aiohttp import web
 
-from overread.case import Card, Shown
+from overread.case import Card, Picture, Shown
 from overread.door import Bound, Door, Refused, line, listening, made
-from overread.imaging import Cache
+from overread.imaging import Cache, has_film
 from overread.report.browser import PAGE, Placed, card_data
 from overread.report.markup import as_json, content_security
 
@@ -34,6 +34,7 @@ _MOST_FIELDS: Final = 32
 _MOST_DIGITS: Final = 7
 _YES: Final = {"yes": True, "no": False, None: None}
 _FACT: Final = "fact:"
+_LONGEST_SEARCH: Final = 200
 
 # ---------------------------------------------------------------- the cases of a run
 
@@ -44,13 +45,16 @@ class Browsable(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     `index` has a row for each case and reader: case, reader, right, flipped (null where neither can
     be said) and the facets, in the order in which cases are paged through. `cards` makes the cards
     of these cases, in this order; `picture` the picture of a case's slide, or None where there is
-    none. Both may be called from any thread.
+    none; `film` the same in the size of its file. `having` are the cases in whose texts or replies
+    some words stand. All may be called from any thread.
     """
 
     index: pl.DataFrame
     facets: Sequence[str]
     cards: Callable[[Sequence[str]], list[Card]]
     picture: Callable[[str, int], Shown | None] | None = None
+    film: Callable[[str, int], Shown | None] | None = None
+    having: Callable[[str], Collection[str]] | None = None
 
     @cached_property
     def cases(self) -> frozenset[str]:
@@ -63,23 +67,34 @@ class Browsable(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
 class Filter(msgspec.Struct, frozen=True, kw_only=True):
     """Which cases: those with these facts that this reader, or any, got right or wrong, and of
-    which its answer flipped or did not. Nothing given, nothing left out.
+    which its answer flipped or did not; among these, those whose texts have some words. Nothing
+    given, nothing left out. `case` asks for the page that this case is on, and leaves nothing out.
     """
 
     reader: str | None = None
     right: bool | None = None
     flipped: bool | None = None
     facts: Mapping[str, str] = {}
+    text: str = ""
+    case: str | None = None
 
 
-def find(index: pl.DataFrame, wanted: Filter, page: int, size: int) -> tuple[int, list[str]]:
+def find(
+    index: pl.DataFrame,
+    wanted: Filter,
+    page: int,
+    size: int,
+    having: Callable[[str], Collection[str]] | None = None,
+) -> tuple[int, list[str]]:
     """How many cases fit, and those of one page of `size`, from 0; beyond the last it is empty."""
     import polars as pl
 
-    asked = msgspec.structs.asdict(wanted)
-    asked |= asked.pop("facts")
+    told = ("reader", "right", "flipped")
+    asked = {name: getattr(wanted, name) for name in told} | dict(wanted.facts)
     # What cannot be said is neither yes nor no: null equals nothing.
     kept = [pl.col(name) == pl.lit(value) for name, value in asked.items() if value is not None]
+    if wanted.text and having is not None:
+        kept.append(pl.col("case").is_in(list(having(wanted.text))))
     rows = index.filter(kept) if kept else index
     cases = rows["case"].unique(maintain_order=True)
     return len(cases), cases.slice(page * size, size).to_list()
@@ -91,12 +106,22 @@ Runs = Sequence[Browsable | None]
 
 
 def cards_wanted(query: str, runs: Runs) -> tuple[int, int, Filter]:
-    """Run, page and filter of `run=1&page=0&reader=…&right=yes&flipped=no&fact:NAME=…`."""
+    """Run, page and filter of `run=1&page=0&reader=…&right=yes&flipped=no&fact:NAME=…&text=…`, or
+    of `run=1&case=…`: then the page is the one that has this case."""
     run, fields = _read(query, runs)
     found = runs[run - 1]
     if found is None:
         raise Refused(404, "The cases of this run are not shown.")
+    if "case" in fields:
+        case = fields.pop("case")
+        _nothing_left(fields)
+        if case not in found.cases:
+            raise Refused(404, "There is no such case.")
+        return run, 0, Filter(case=case)
     page = _number(fields, "page")
+    text = fields.pop("text", "")
+    if len(text) > _LONGEST_SEARCH:
+        raise Refused(400, f"text: at most {_LONGEST_SEARCH} characters.")
     reader = fields.pop("reader", None)
     if reader is not None and reader not in found.readers:
         raise Refused(400, "reader: the run has none of this name.")
@@ -109,8 +134,8 @@ def cards_wanted(query: str, runs: Runs) -> tuple[int, int, Filter]:
         raise Refused(400, "fact: cases of the run are not told apart by this.")
     wanted = {name: fields.pop(_FACT + name) for name in facts}
     _nothing_left(fields)
-    said = {name: _YES[word] for name, word in told.items()}
-    return run, page, Filter(reader=reader, **said, facts=wanted)
+    right, flipped = (_YES[word] for word in told.values())
+    return run, page, Filter(reader=reader, right=right, flipped=flipped, facts=wanted, text=text)
 
 
 def picture_wanted(query: str, runs: Runs) -> tuple[int, str, int]:
@@ -232,15 +257,15 @@ class _Desk:
             wanted = cards_wanted(query, self._runs)
             data = await loop.run_in_executor(self._threads, _cards, self._runs, *wanted)
             return made(data, "application/json", "utf-8")
-        if path == "/picture":
+        if path in ("/picture", "/film"):
             place = picture_wanted(query, self._runs)
-            picture = await loop.run_in_executor(self._threads, self._picture, *place)
+            picture = await loop.run_in_executor(self._threads, self._picture, path, *place)
             return made(picture.data, picture.media_type)
         raise Refused(404, "There is nothing here.")
 
-    def _picture(self, run: int, case: str, number: int) -> Shown:
+    def _picture(self, path: str, run: int, case: str, number: int) -> Shown:
         found = self._runs[run - 1]
-        make = found.picture if found else None
+        make = found and (found.picture if path == "/picture" else found.film)
 
         def drawn() -> Shown:
             picture = make(case, number) if make else None
@@ -248,7 +273,7 @@ class _Desk:
                 raise Refused(404, "There is no such picture.")
             return picture
 
-        picture = self._pictures.get((run, case, number), drawn)
+        picture = self._pictures.get((path, run, case, number), drawn)
         assert isinstance(picture, Shown)
         return picture
 
@@ -256,12 +281,19 @@ class _Desk:
 def _cards(runs: Sequence[Browsable | None], run: int, page: int, wanted: Filter) -> bytes:
     found = runs[run - 1]
     assert found is not None
-    total, cases = find(found.index, wanted, page, PAGE)
+    if wanted.case is not None:
+        page = found.index["case"].unique(maintain_order=True).to_list().index(wanted.case) // PAGE
+    total, cases = find(found.index, wanted, page, PAGE, found.having)
 
-    def place(case: str, number: int) -> Placed | None:
+    def place(card: Card, number: int) -> Placed | None:
         if found.picture is None:
             return None
-        return f"picture?{urlencode({'run': run, 'case': case, 'n': number})}", None, None
+        query = urlencode({"run": run, "case": card.case, "n": number})
+        picture = card.slides[number].picture
+        # A film is asked for only where there is one to be had.
+        full = found.film is not None and isinstance(picture, Picture) and has_film(picture)
+        return Placed(f"picture?{query}", full=f"film?{query}" if full else None)
 
     cards = found.cards(cases) if cases else []
-    return as_json({"count": total, "cards": [card_data(card, place) for card in cards]}).encode()
+    data = [card_data(card, place) for card in cards]
+    return as_json({"count": total, "page": page, "cards": data}).encode()

@@ -12,7 +12,7 @@ __all__ = [
     "open_in_browser", "person_agreement", "phantom_cases", "plan", "plan_batch", "plan_study",
     "power", "published_figures", "published_list", "rank_sample", "reach", "report", "run",
     "run_async", "run_study", "selfcheck", "serve", "sight", "sight_of_clips", "transfer",
-    "transfer_figure",
+    "transfer_figure", "write_comparisons",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from overread.runs._power import Power, power
     from overread.runs._published import published_figures, published_list
     from overread.runs._reach import reach
-    from overread.runs._reporting import gate, report
+    from overread.runs._reporting import gate, report, write_comparisons
     from overread.runs._running import Unfinished, run
     from overread.runs._serving import open_in_browser, serve
     from overread.runs._study import Checked, demo, plan_study, run_study, selfcheck
@@ -53,7 +53,7 @@ _HOMES = {
     "_power": "Power power",
     "_published": "published_figures published_list",
     "_reach": "reach",
-    "_reporting": "gate report",
+    "_reporting": "gate report write_comparisons",
     "_running": "Unfinished run",
     "_serving": "open_in_browser serve",
     "_study": "Checked demo plan_study run_study selfcheck",

@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from overread.benchmarks.base import ComparedWords, Tables, Transferred
-from overread.benchmarks.exhibits.cells import NOT_KNOWN, p_value
+from overread.benchmarks.exhibits.cells import p_value
 from overread.case import BadInput, Figure, Measure, Table
 from overread.records import read_measures, read_record
 from overread.runs._kept import Kept, benchmark_of, kept_runs, records_of
+from overread.typeset import Cell
 
 if TYPE_CHECKING:
     import polars as pl
@@ -273,7 +274,9 @@ class _Together:
             table=Table(
                 name="compare",
                 title=f"{self.record.benchmark}, edition {self.record.edition}: readers compared",
-                columns=("measure", "reader", "versus", "difference", "n", "p", "q", *within),
+                columns=("measure", "reader", "versus", "difference", "p", "q", *within),
+                headline=("difference", "q", *within, "p"),
+                edition=self.record.edition,
                 rows=tuple(rows),
                 notes=tuple(notes),
                 signature=" ".join(dict.fromkeys(run.record.signature for run in self.runs)),
@@ -322,13 +325,18 @@ class _Together:
 def _row(record: Measure, words: ComparedWords) -> tuple[str, ...]:
     from overread.report.comparing import amount
 
-    value = amount(record.value, words, signed=True)
+    value, spread = amount(record.value, words, signed=True), ""
     if record.low is not None and record.high is not None:
         low, high = (amount(end, words, signed=True) for end in (record.low, record.high))
-        value = f"{value} [{low}, {high}]"
-    n = NOT_KNOWN if record.n is None else str(record.n)
-    p, q = p_value(record.p), p_value(record.q)
-    return words.measure, record.reader, record.by["versus"], value, n, p, q
+        spread = f"[{low}, {high}]"
+    told = (p_value(record.p), p_value(record.q))
+    return (
+        words.measure,
+        record.reader,
+        record.by["versus"],
+        Cell(value, spread, n=record.n),
+        *told,
+    )
 
 
 def _with_their_run(

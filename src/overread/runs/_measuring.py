@@ -14,7 +14,7 @@ import msgspec
 
 from overread import records
 from overread.benchmarks.base import Benchmark
-from overread.case import BadInput, Figure, Measure, Policy, Reader, Table
+from overread.case import BadInput, Figure, Headline, Measure, Policy, Reader, Table
 from overread.records import RunRecord
 from overread.runs._kept import Kept, benchmark_of, records_of, reopened, tables_of
 from overread.runs._opening import Tell, case_file, may_draw, open_cases, recorded_cases
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from overread.engine import Tally
+    from overread.report import Drawings
     from overread.runs._running import Watch
 
 _TEXT = ("reader", "measure", "method", "family", "label", "note")
@@ -37,6 +38,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     record: RunRecord
     records: list[Measure]
     exhibits: dict[str, Table | Figure]
+    headlines: list[Headline] = []
     tallies: dict[str, Tally] = {}
 
     @property
@@ -73,18 +75,21 @@ def measure_into(
     whole: bool = False,
     include_images: bool = False,
     tallies: dict[str, Tally] | None = None,
+    drawings: Drawings | None = None,
 ) -> Run:
     """Measure a run's tables; write measures, record and page into `scratch`.
 
     The tables of a `whole` run are in `scratch`; else in `folder`, where there are no new verdicts.
     `opened` is the benchmark over its cases where their pictures may be shown; `include_images`
-    says that they may though the set is not open.
+    says that they may though the set is not open. `drawings` are those of the run's last page,
+    where whoever calls has begun to make others.
     """
     from overread.report import Drawings, write_report
     from overread.runs._reporting import reported
 
-    drawings = Drawings.kept_in(folder)
-    drawings.warm_up()
+    if drawings is None:
+        drawings = Drawings.kept_in(folder)
+        drawings.warm_up()
     new = records.table_digests(scratch)
     tables = tables_of(
         scratch if whole else folder, bench, record, scratch if new and not whole else None
@@ -113,6 +118,7 @@ def measure_into(
         record=record,
         records=measures.measures,
         exhibits={exhibit.name: exhibit for exhibit in page.exhibits},
+        headlines=list(page.headlines),
         tallies=tallies or {},
     )
 
@@ -159,9 +165,26 @@ def load(folder: str | Path) -> Run:
     >>> ov.load("my-run").measures  # doctest: +SKIP
     """
     ((place, record, measures),) = records_of([Path(folder)])
-    made = benchmark_of(record).exhibits(measures.measures, record.signature)
-    exhibits = {exhibit.name: exhibit for exhibit in made}
-    return Run(folder=place, record=record, records=measures.measures, exhibits=exhibits)
+    bench = benchmark_of(record)
+    return Run(
+        folder=place,
+        record=record,
+        records=measures.measures,
+        exhibits=exhibits_of(bench, record, measures.measures),
+        headlines=list(bench.headlines(measures.measures)),
+    )
+
+
+def exhibits_of(
+    bench: Benchmark, record: RunRecord, measures: Sequence[Measure]
+) -> dict[str, Table | Figure]:
+    """The exhibits of a run by name; tables say the edition they stand under."""
+    made: dict[str, Table | Figure] = {}
+    for exhibit in bench.exhibits(measures, record.signature):
+        if isinstance(exhibit, Table):
+            exhibit = msgspec.structs.replace(exhibit, edition=record.edition)
+        made[exhibit.name] = exhibit
+    return made
 
 
 def with_pictures(

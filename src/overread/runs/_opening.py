@@ -23,8 +23,8 @@ from overread.case import BadInput, Reader, Traits
 from overread.files import read_text
 from overread.judging import Role
 from overread.judging.panel import panel_of, with_rubric
-from overread.judging.sheet import guarded
 from overread.runs._environment import WORKSPACE, cache_folder, environment, load_config
+from overread.typeset import guarded
 
 if TYPE_CHECKING:
     # What asks is imported where somebody is asked: measuring pays for none of it.
@@ -38,6 +38,8 @@ _PHANTOM = re.compile(r"phantom:([0-9]+)(?::([0-9]+))?")
 _MOST_CALLS = 10_000
 # Kinds of reader behind which no weights are.
 OFFLINE = ("control", "recorded")
+# Kinds that see for themselves that every frame of a video is shown, or that show what was kept.
+_COUNTS_FRAMES = ("hf", *OFFLINE)
 
 # Where one line for the user goes.
 Tell = Callable[[str], None]
@@ -154,7 +156,7 @@ def open_readers(
 
     `control:NAME` is one of the benchmark's controls, or of those given.
     """
-    from overread.readers import Guard, open_reader, parse_spec
+    from overread.readers import Guard, WholeClips, open_reader, parse_spec
 
     if not readers:
         raise BadInput("no reader was given. Give at least one with --reader, as control:looks.")
@@ -172,6 +174,8 @@ def open_readers(
         if controls is None:  # made of all cases, where any is asked for
             controls = bench.controls() if spec.kind == "control" else None
         opened = open_reader(spec, guard=guard, environment=environment(), controls=controls or {})
+        if spec.clips == "video" and spec.modality != "text" and spec.kind not in _COUNTS_FRAMES:
+            opened = WholeClips(opened)
         seats.append(Seat(opened, spec))
     names = [seat.reader.name for seat in seats]
     twice = {name for name in names if names.count(name) > 1}

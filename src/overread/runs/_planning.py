@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
@@ -34,7 +34,9 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     what would be rendered, a clip by its frames. `undigested` counts
     trials whose pictures were never read, so that nobody can say whether their replies are kept;
     they are counted as calls. Of a judge, whose questions hang on the replies, all is an estimate.
-    Tokens are an estimate, `tokens_out` at most the whole budget.
+    Tokens are an estimate, `tokens_out` at most the whole budget. `seconds` are what the calls take
+    at `rate` calls a second: `measured` when the reader last answered, or `declared` by its limits;
+    None where neither is known.
     """
 
     reader: str
@@ -47,6 +49,10 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     tokens_in: int
     tokens_out: int
     cost: float | None
+    currency: str | None = None
+    seconds: float | None = None
+    rate: float | None = None
+    rate_is: Literal["measured", "declared"] | None = None
     judges: bool = False
     reach: Reach | None = None
 
@@ -94,7 +100,7 @@ def plan(
             msgspec.structs.replace(_forecast(bench, chosen, seat, kept, fresh), reach=reach)
             for seat in seats
         ]
-        return found + [_judge_forecast(bench, chosen, opened, judge) for judge in panel]
+        return found + [_judge_forecast(bench, chosen, opened, judge, kept) for judge in panel]
 
 
 def _forecast(
@@ -140,7 +146,30 @@ def _forecast(
             counts["tokens_out"] += request.decoding.max_tokens
     cost, shown = seat.spec.cost(counts["tokens_in"], counts["tokens_out"]), sum(pictures.values())
     facts: dict[str, Any] = dict(counts)
-    return Forecast(reader=reader.name, calls=len(seen), pictures=shown, cost=cost, **facts)
+    return Forecast(
+        reader=reader.name,
+        calls=len(seen),
+        pictures=shown,
+        cost=cost,
+        **_duration(seat, len(seen), counts["tokens_in"] + counts["tokens_out"], store),
+        **facts,
+    )
+
+
+def _duration(seat: Seat, calls: int, tokens: int, store: Store) -> dict[str, Any]:
+    """How long so many calls take, by what is known of the reader's speed; and its currency."""
+    limits, spec = seat.reader.limits, seat.spec
+    declared = [limits.requests_per_minute / 60] if limits.requests_per_minute else []
+    if limits.tokens_per_minute and calls:
+        declared.append(limits.tokens_per_minute / 60 / max(1.0, tokens / calls))
+    measured = store.rate(seat.reader.identity)
+    if measured is not None:
+        rate, source = min([measured, *declared]), "measured"
+    elif declared:
+        rate, source = min(declared), "declared"
+    else:
+        return {"currency": spec.currency}
+    return {"currency": spec.currency, "seconds": calls / rate, "rate": rate, "rate_is": source}
 
 
 def _text_tokens(request: Request) -> int:
@@ -149,7 +178,11 @@ def _text_tokens(request: Request) -> int:
 
 
 def _judge_forecast(
-    bench: Benchmark, chosen: frozenset[str] | None, readers: Sequence[Reader], judge: Seat
+    bench: Benchmark,
+    chosen: frozenset[str] | None,
+    readers: Sequence[Reader],
+    judge: Seat,
+    store: Store,
 ) -> Forecast:
     """What a judge would be asked if every reply had its usual length; asked again for none."""
     controls = bench.controls()
@@ -178,6 +211,7 @@ def _judge_forecast(
         tokens_in=tokens_in,
         tokens_out=tokens_out,
         cost=judge.spec.cost(tokens_in, tokens_out),
+        **_duration(judge, calls, tokens_in + tokens_out, store),
         judges=True,
     )
 

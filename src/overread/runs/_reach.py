@@ -9,6 +9,18 @@ from typing import Any
 import msgspec
 
 from overread.benchmarks.base import Benchmark
+from overread.case import Table
+
+
+class RateReach(msgspec.Struct, frozen=True, kw_only=True):
+    """How precisely so many cases give one rate: `n` is how many it could count at most, as if
+    all were answered right; half-widths are of 95 % intervals of a share of 0.5 and of 0.9.
+    """
+
+    rate: str
+    n: int
+    half_width_at_50: float | None
+    half_width_at_90: float | None
 
 
 class Reach(msgspec.Struct, frozen=True, kw_only=True):
@@ -16,8 +28,8 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True):
     the smallest difference of two readers they show with 80 % power (`stats.smallest_difference`).
 
     `patients` (images where a set names none, None without either) have cases that correlate by
-    one half: `effect` is their design effect. `words` are the benchmark's own sentences on what
-    else they can show.
+    one half: `effect` is their design effect. `rates` has the same of every rate; `words`
+    are the benchmark's own sentences on what else they can show.
     """
 
     cases: int
@@ -26,6 +38,7 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True):
     half_width_at_50: float
     half_width_at_90: float
     smallest_difference: float | None
+    rates: tuple[RateReach, ...] = ()
     words: tuple[str, ...] = ()
 
     def __str__(self) -> str:
@@ -38,7 +51,26 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True):
             f"{self.cases:,} cases{of} give a share of 50 % ± {halves[0]} points and one of 90 % "
             f"± {halves[1]}; between two readers they show {shown} with 80 % power{alike}."
         )
-        return " ".join((first, *self.words))
+        return first
+
+    @property
+    def table(self) -> Table:
+        """What is to be expected of each rate, before anybody is asked."""
+        rows = [
+            (one.rate, f"{one.n:,}", *map(_points, (one.half_width_at_50, one.half_width_at_90)))
+            for one in self.rates
+        ]
+        return Table(
+            name="reach",
+            title="What these cases can show",
+            columns=("rate", "n at most", "half-width at 50 %", "half-width at 90 %"),
+            rows=tuple(rows),
+            notes=(*self.words, str(self)),
+        )
+
+
+def _points(half: float | None) -> str:
+    return "n/a" if half is None else f"{100 * half:.1f}"
 
 
 def reach(benchmark: str, folder: str | Path, edition: str = "corrected") -> Reach | None:
@@ -70,7 +102,23 @@ def reach_of(bench: Benchmark, chosen: frozenset[str] | None) -> Reach | None:
         half_width_at_50=half,
         half_width_at_90=most,
         smallest_difference=apart,
+        rates=tuple(
+            _rate_reach(name, some, _clustering(bench, some)[1] if some else 1.0)
+            for name, some in bench.stands_on(cases).items()
+        ),
         words=tuple(bench.can_show(cases, lambda some: _clustering(bench, some)[1])),
+    )
+
+
+def _rate_reach(name: str, cases: Sequence[Any], effect: float) -> RateReach:
+    from overread.stats import half_width
+
+    halves = [
+        half_width(rate, len(cases), effect=effect) if len(cases) > 1 else None
+        for rate in (0.5, 0.9)
+    ]
+    return RateReach(
+        rate=name, n=len(cases), half_width_at_50=halves[0], half_width_at_90=halves[1]
     )
 
 

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from errno import EISDIR
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 
@@ -22,6 +22,7 @@ from overread.case import (
     BadInput,
     Card,
     Clip,
+    Figure,
     Headline,
     Inline,
     Measure,
@@ -33,7 +34,7 @@ from overread.case import (
 from overread.records import RUN_FILES, RunRecord, check_folder, folder_being_written, make_private
 from overread.report import DISCLAIMER
 from overread.runs._kept import Kept, kept_runs, records_of
-from overread.runs._measuring import with_pictures
+from overread.runs._measuring import exhibits_of, with_pictures
 from overread.runs._opening import Tell
 from overread.runs._published import published_beside
 from overread.scratch import scratch_folder
@@ -42,7 +43,9 @@ if TYPE_CHECKING:
     from overread.imaging import Films
     from overread.measuring.units import Unit
     from overread.report import Drawings, Reported
+    from overread.report.exports import Exported
     from overread.report.gate import Gated, GatedRun, Outcome
+    from overread.runs._comparing import Comparison
 
 _PAGE: Final = "report.html"
 _MOST_CARDS: Final = 2_000
@@ -51,6 +54,7 @@ _LARGEST_SEED: Final = 2**32 - 1
 _MARK: Final = b"<title>Overread: "
 _MARK_WITHIN: Final = 4096
 _LONGEST_TITLE: Final = 200
+_COLUMNS_ALONE: Final = "--columns goes with --latex. Give a folder for the tables."
 
 CARDS: Final = 60
 """How many cases the page of `report` embeds, as far as there is room for them."""
@@ -76,7 +80,9 @@ def reported(
     from overread.report import Drawings, Reported, choose
 
     bench, record, tables, measures = kept.bench, kept.record, kept.tables, kept.measures.measures
-    exhibits = {x.name: x for x in bench.exhibits(measures, record.signature)}
+    exhibits = exhibits_of(bench, record, measures)
+    drawn = drawings or Drawings.kept_in(kept.folder)
+    drawn.ahead(x for x in exhibits.values() if isinstance(x, Figure))
     if opened is not None and opened is not bench and record.partial:
         opened.sample_from(frozenset(tables.cases["case"]))
     pictured = (
@@ -112,7 +118,7 @@ def reported(
         slides=slides,
         units=_units(bench, headlines),
         include_images=include_images,
-        drawings=drawings or Drawings.kept_in(kept.folder),
+        drawings=drawn,
     )
 
 
@@ -170,7 +176,7 @@ class Pictures(Mapping[tuple[str, int], Shown]):
     """The pictures of cards by case and number of the slide, rendered when they are asked for.
 
     A class, for a page takes only as many as it has room for. One that cannot be rendered is not
-    there. They have the size a reader was shown; several frames stand on one sheet.
+    there. They have the size a reader was shown; frames of a clip stand side by side on one sheet.
     """
 
     def __init__(self, cards: Sequence[Card]) -> None:
@@ -212,13 +218,10 @@ class Pictures(Mapping[tuple[str, int], Shown]):
 
 
 def rendered(picture: Picture | Clip, films: Films) -> Shown:
-    """A slide's picture in the size a reader was shown; several frames stand on one sheet."""
-    from overread.imaging import render, render_clip
+    """A slide's picture in the size a reader was shown; frames stand side by side on one sheet."""
+    from overread.imaging import render, render_frames
 
-    if isinstance(picture, Picture):
-        return render(picture)
-    form = "images" if len(picture.frames) == 1 else "sheet"
-    return render_clip(msgspec.structs.replace(picture, form=form), films).frames[0]
+    return render(picture) if isinstance(picture, Picture) else render_frames(picture, films)
 
 
 # ---------------------------------------------------------------- the page, and files for a paper
@@ -261,6 +264,7 @@ def report(
     csv: str | Path | None = None,
     latex: str | Path | None = None,
     figures: str | Path | None = None,
+    columns: Sequence[str] = (),
     cards: int = CARDS,
     seed: int = 0,
     title: str = "",
@@ -273,8 +277,10 @@ def report(
     Without `out` the page of one run goes into its folder, that of several into the working folder.
     A file is replaced only if it is such a page, a folder only if it holds an earlier export.
     Pictures of a set that is not open, and texts of a credentialed one, are shown only with
-    `include_images`. `cards` cases are chosen by `seed` for the page to embed. With a `policy` the
-    page has the gate's verdict; `board` is a file for a print of two pages.
+    `include_images`. `columns` are the headings that LaTeX tables have, where a table has any of
+    them; without, those that fit a column. `cards` cases are chosen by `seed` for the page to
+    embed. With a `policy` the page has the gate's verdict; `board` is a file for a print of two
+    pages.
     `tell` gets a line for a run whose set's card has become stricter.
 
     Examples
@@ -286,6 +292,8 @@ def report(
 
     if not 0 <= cards <= _MOST_CARDS:
         raise BadInput(f"--cases {cards}: it must be from 0 to {_MOST_CARDS}.")
+    if columns and latex is None:
+        raise BadInput(_COLUMNS_ALONE)
     if not 0 <= seed <= _LARGEST_SEED:
         raise BadInput(f"--seed {seed}: it must be from 0 to {_LARGEST_SEED}.")
     places = [Path(folder) for folder in folders]
@@ -323,7 +331,7 @@ def report(
         page=page,
         board=print_place,
         gate=None if gated is None else gated.outcome,
-        files=_write(pages, runs, exports, kept_private, title=title, gated=gated),
+        files=_write(pages, runs, exports, kept_private, columns, title=title, gated=gated),
         runs=[
             ReportedRun(
                 folder=str(kept.folder),
@@ -408,11 +416,15 @@ def _check_exports(exports: Mapping[str, Path], runs: Sequence[Path]) -> None:
 # ---------------------------------------------------------------- writing
 
 
+_Writer: TypeAlias = Callable[[Path], "list[Exported]"]
+
+
 def _write(
     pages: Mapping[Path, str],
     runs: Sequence[Reported],
     exports: Mapping[str, Path],
     policy: Policy,
+    columns: Sequence[str],
     *,
     title: str,
     gated: Gated | None,
@@ -424,13 +436,11 @@ def _write(
     from overread.report import exports as made_of
     from overread.report import write_board, write_report
 
-    writers = {
-        "csv": made_of.write_csv_files,
-        "latex": made_of.write_latex_files,
-        "figures": made_of.write_figure_files,
+    writers: dict[str, _Writer] = {
+        "csv": lambda place: made_of.write_csv_files(place, runs),
+        "latex": lambda place: made_of.write_latex_files(place, runs, columns),
+        "figures": lambda place: made_of.write_figure_files(place, runs),
     }
-    files: dict[str, list[Path]] = {}
-    stale: list[Path] = []
     with ExitStack() as stack:
         for page, option in pages.items():
             made = stack.enter_context(file_being_written(f"{option} {page}", page))
@@ -438,10 +448,22 @@ def _write(
             write(made, runs, title=title, gated=gated)
             if policy == "credentialed":
                 made.chmod(0o600)
+        return _write_exports(exports, writers, policy)
+
+
+def _write_exports(
+    exports: Mapping[str, Path], writers: Mapping[str, _Writer], policy: Policy
+) -> dict[str, list[Path]]:
+    """Folders of files for a paper, each with the list of its own; an earlier export's go."""
+    from overread.report import exports as made_of
+
+    files: dict[str, list[Path]] = {}
+    stale: list[Path] = []
+    with ExitStack() as stack:
         for option, folder in exports.items():
             old = made_of.earlier(folder)
             place = stack.enter_context(folder_being_written(folder, policy))
-            written = writers[option](place, runs)
+            written = writers[option](place)
             made_of.write_contents(place, written)
             names = {one.file for one in written}
             files[option] = [folder / name for name in (*sorted(names), made_of.CONTENTS)]
@@ -449,6 +471,35 @@ def _write(
     for path in stale:
         path.unlink(missing_ok=True)
     return files
+
+
+def write_comparisons(
+    found: Sequence[Comparison],
+    *,
+    csv: str | Path | None = None,
+    latex: str | Path | None = None,
+    columns: Sequence[str] = (),
+) -> dict[str, list[Path]]:
+    """Comparisons as files for a paper: `BENCHMARK-compare.csv` and `.tex`, by kind."""
+    from overread.report.exports import check_columns, write_table
+
+    if columns and latex is None:
+        raise BadInput(_COLUMNS_ALONE)
+    check_columns(columns, (one.table for one in found))
+    wanted = {"csv": csv, "latex": latex}
+    exports = {option: Path(place) for option, place in wanted.items() if place is not None}
+    folders = [Path(run.folder) for one in found for run in one.runs]
+    _check_exports(exports, folders)
+    policies = {record.policy for _, record, _ in records_of(folders)} if exports else set()
+    policy: Policy = "credentialed" if "credentialed" in policies else "open"
+
+    def writer(suffix: str) -> _Writer:
+        return lambda place: [
+            write_table(place / f"{one.benchmark}-compare.{suffix}", one.table, columns)
+            for one in found
+        ]
+
+    return _write_exports(exports, {"csv": writer("csv"), "latex": writer("tex")}, policy)
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import AbstractContextManager, nullcontext
 from itertools import chain, count
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import msgspec
@@ -18,7 +19,7 @@ import msgspec
 from overread import records
 from overread.benchmarks.base import Benchmark
 from overread.benchmarks.registry import class_of
-from overread.case import Reader
+from overread.case import Fact, Reader
 from overread.engine import Enrolment, Given, Plan, Tally, moment, read_back
 from overread.readers import Altered, Attesting, ReaderSpec
 from overread.runs import _asking, _opening
@@ -70,6 +71,8 @@ def run(
     >>> import overread as ov
     >>> run = ov.run("grounding", cases="phantom:480", readers=["control:looks"])  # doctest: +SKIP
     """
+    from overread.report import Drawings
+
     words = class_of(benchmark).absolute(settings)
     bench = _opening.open_cases(benchmark, cases, edition, words)
     seats = _opening.open_readers(bench, readers, concurrency)
@@ -85,9 +88,12 @@ def run(
     told = tell or (lambda line: None)
     for line in remarks:
         told(line)
+    Thread(target=_import_ahead, daemon=True).start()
     with _asking.work_on(bench, chosen, store, tell) as work:
         asking = Asking(work, seats)
         asking.ask(who, watch, tell, fresh=fresh)
+        drawings = Drawings.kept_in(folder)
+        drawings.warm_up()  # beside the tables and the numbers, on another core
         with records.folder_being_written(folder, bench.policy, whole=True) as scratch:
             _opening.write_left_out(scratch, bench)
             rows = (
@@ -120,8 +126,19 @@ def run(
             )
             opened = bench if bench.policy == "open" else None
             return measure_into(
-                scratch, folder, bench, record, opened, whole=True, tallies=asking.tallies
-            )
+                scratch, folder, bench, record, opened,
+                whole=True, tallies=asking.tallies, drawings=drawings,
+            )  # fmt: skip
+
+
+def _import_ahead() -> None:
+    """What numbers and pages stand on takes a fifth of a second to import: while others answer."""
+    import polars
+    import scipy.special
+
+    from overread.report import document
+
+    del polars, scipy, document
 
 
 class Asking:
@@ -308,8 +325,13 @@ class Asking:
             "fingerprints": tuple(sorted(given.fingerprints)),
             "listed": tuple(sorted({served for _, served in rows if served})),
             "labels": tuple(sorted({label for label, _ in rows} - {reader.name})),
-            "facts": dict(reader.facts) if isinstance(reader, Attesting) else {},
+            "facts": self._facts(seat) or None,
         }
+
+    def _facts(self, seat: Seat) -> dict[str, Fact]:
+        facts = dict(seat.reader.facts) if isinstance(seat.reader, Attesting) else {}
+        filled_in = self._given.get(seat.key, Given()).filled_in
+        return facts | ({"logprobs_not_used": filled_in} if filled_in else {})
 
     def sayings(self) -> Iterator[str]:
         """Lines on replies that this run did not ask for, and on servers that changed."""
@@ -339,6 +361,11 @@ class Asking:
             yield from self._changes(who, given)
             for remark in seat.reader.remarks if isinstance(seat.reader, Attesting) else ():
                 yield f"{who}: {remark}"
+            if given.filled_in:
+                yield (
+                    f"{who}: its log-probabilities mean nothing (every one says a probability of "
+                    f"exactly 0 or 1); those of {given.filled_in} replies are not used."
+                )
             others = set(self._about(seat)["labels"]) - {one.reader.name for one in answered}
             if others:
                 yield f"{who}: some of its replies were given as {', '.join(sorted(others))}."

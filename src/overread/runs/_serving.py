@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from overread.benchmarks.base import Benchmark, Tables
-from overread.case import BadInput, Card, Shown, Slide
+from overread.case import BadInput, Card, Clip, Picture, Shown, Slide
 from overread.runs import _reporting
 from overread.runs._asking import on_interrupt
 from overread.runs._environment import environment
@@ -132,6 +132,8 @@ def browsable(kept: Kept, opened: Benchmark | None) -> Browsable | None:
         facets=bench.facets,
         cards=desk.cards,
         picture=None if desk.opened is None else desk.picture,
+        film=None if desk.opened is None else desk.film,
+        having=desk.having,
     )
 
 
@@ -167,6 +169,20 @@ class _Cards:
         return made
 
     def picture(self, case: str, number: int) -> Shown | None:
+        """A slide's picture as a reader was shown it."""
+        return self._drawn(case, number, lambda one: _reporting.rendered(one, self._films))
+
+    def film(self, case: str, number: int) -> Shown | None:
+        """A slide's picture in the size of its file; None where it cannot be had so."""
+        from overread.imaging import render_film
+
+        return self._drawn(
+            case, number, lambda one: render_film(one) if isinstance(one, Picture) else None
+        )
+
+    def _drawn(
+        self, case: str, number: int, draw: Callable[[Picture | Clip], Shown | None]
+    ) -> Shown | None:
         with self._lock:
             slides = self._slides.get(case)
         if slides is None:
@@ -174,9 +190,21 @@ class _Cards:
         if number >= len(slides):
             return None
         try:
-            return _reporting.rendered(slides[number].picture, self._films)
+            return draw(slides[number].picture)
         except BadInput:  # the file is no longer what it was
             return None
+
+    def having(self, words: str) -> set[str]:
+        """The cases in whose texts, or in replies about them, these words stand, in any case."""
+        import polars as pl
+
+        found: set[str] = set()
+        for table in (self._tables.cases, self._tables.answers):
+            texts = [name for name, kind in table.schema.items() if kind == pl.String]
+            there = (pl.col(name).str.to_lowercase().str.contains(words.lower(), literal=True)
+                     for name in texts if name != "reader")  # fmt: skip
+            found.update(table.filter(pl.any_horizontal(there))["case"])
+        return found
 
     def _about(self, cases: Sequence[str]) -> Tables:
         """The run's tables, of these cases alone."""

@@ -92,7 +92,8 @@ def test_the_index_and_the_cards_are_the_obvious_ones(bench, edition, data):
         assert card.slides == ()
         for said in card.said:
             own = {image: marks.get(card.case) for image, marks in answers[said.reader].items()}
-            assert len(said.lines) == sum(mark is not None for mark in own.values())
+            assert len(said.answers) == sum(mark is not None for mark in own.values())
+            assert {answer.shown for answer in said.answers} <= dict(card.conditions).keys()
 
 
 def test_it_is_a_browsed_benchmark():
@@ -107,15 +108,25 @@ def test_each_condition_has_its_answer_and_how_sure_the_reader_was(bench):
     assert card.title == "pulmonary edema"
     assert dict(card.texts)["question"].startswith("Is pulmonary edema present")
     (said,) = card.said
-    assert said.lines == (
-        ("original", "Yes, 90.0 % sure"),
-        ("finding covered", "No, 10.0 % sure"),
-        ("covered elsewhere", "unparsed"),
-        ("another patient's image, same finding and label", "refused"),
-        ("matched 1", "unanswered"),
-        ("original, asked again", "Yes, 90.0 % sure"),
+    assert card.conditions == (
+        ("original", "original"),
+        ("target_mask", "finding covered"),
+        ("irrelevant_mask", "covered elsewhere"),
+        ("matched_1", "covered elsewhere in the body"),
+        ("swap", "another patient's image, same finding and label"),
     )
-    assert (said.right, said.flipped, said.text) == (True, True, "")
+    told = [(one.shown, one.asked, one.text, one.right, one.changed) for one in said.answers]
+    assert told == [
+        ("original", "", "Yes", True, None),
+        ("target_mask", "", "No", None, True),
+        ("irrelevant_mask", "", "unparsed", None, None),
+        ("matched_1", "", "unanswered", None, None),
+        ("swap", "", "refused", None, None),
+        ("original", "asked again", "Yes", None, None),
+    ]
+    sure = [one.sure for one in said.answers]
+    assert sure == [0.9, pytest.approx(0.1), None, None, None, 0.9]
+    assert (said.right, said.flipped, said.lines) == (True, True, ())
 
 
 def test_a_confidence_that_nobody_stated_is_not_shown(bench):
@@ -124,7 +135,8 @@ def test_a_confidence_that_nobody_stated_is_not_shown(bench):
     answers = tables.answers.with_columns(p_reason=pl.lit("no_logprobs"))
     tables = msgspec.structs.replace(tables, answers=answers)
     (card,) = Grounding.of_run("set@0", "open", "authors").cards(tables, ["c"])
-    assert card.said[0].lines == (("original", "Yes"),)
+    (answer,) = card.said[0].answers
+    assert (answer.text, answer.sure) == ("Yes", None)
 
 
 def test_words_are_kept_where_they_say_more(bench):
@@ -134,7 +146,7 @@ def test_words_are_kept_where_they_say_more(bench):
         answers = tables.answers.with_columns(text=pl.lit(text, pl.String))
         again = msgspec.structs.replace(tables, answers=answers)
         (card,) = Grounding.of_run("set@0", "open").cards(again, ["c"])
-        assert card.said[0].text == kept
+        assert card.said[0].answers[0].reply == kept
 
 
 def test_report_text_stands_in_texts_alone(bench):
@@ -175,19 +187,22 @@ def test_pictures_are_those_the_readers_saw(run):
     for card in cards:
         case = cases[card.case]
         asked = {t.condition["image"]: t.request.pictures[0] for t in made.trials(case, Traits())}
-        order = [i for i in ("original", "target_mask", "irrelevant_mask", "swap") if i in asked]
-        assert [slide.picture for slide in card.slides] == [asked[image] for image in order]
+        order = ("original", "target_mask", "irrelevant_mask", "matched_1", "swap")
+        assert {slide.shown: slide.picture for slide in card.slides} == asked
+        assert [slide.shown for slide in card.slides] == [one for one in order if one in asked]
         if case.box is None:
             assert all(slide.boxes == () for slide in card.slides)
             continue
         boxed += 1
-        original, target, control, swap = card.slides
-        assert original.boxes == target.boxes == control.boxes == (("finding", case.box),)
-        assert swap.boxes == ()
+        shown = {slide.shown: slide for slide in card.slides}
+        target = shown["target_mask"]
+        covered = (shown["original"], target, shown["irrelevant_mask"])
+        assert {slide.boxes for slide in covered} == {(("finding", case.box),)}
+        assert shown["swap"].boxes == ()
         # The box lies where the mask is, in the pixels that were shown.
         ((_, box),) = target.boxes
-        shown = pixels(render(target.picture))
-        assert not shown[box.y : box.y + box.h, box.x : box.x + box.w].any()
+        seen = pixels(render(target.picture))
+        assert not seen[box.y : box.y + box.h, box.x : box.x + box.w].any()
     assert boxed
     assert made.card_index(tables).rows() == sorted(
         made.card_index(tables).rows(), key=lambda row: list(cases).index(row[0])
@@ -211,11 +226,11 @@ def test_boxes_are_in_the_pixels_shown_at_any_size(folder):
         assert slide.picture.operations[-1].box == slide.boxes[0][1]
 
 
-def test_a_matched_box_stands_in_for_the_irrelevant_one(folder):
+def test_what_was_asked_has_its_picture_and_nothing_else_has(folder):
     words = {"conditions": "original,target_mask,swap,matched", "draws": "1"}
     made, tables = phantom_asked("grounding", folder, N, ["prior"], words=words)
     labels = {slide.label for c in made.cards(tables, tables.cases["case"]) for slide in c.slides}
-    assert "matched 1" in labels
+    assert "covered elsewhere in the body" in labels
     assert "covered elsewhere" not in labels
 
 

@@ -148,5 +148,7 @@ def test_what_a_set_of_cases_can_show(bench):
     assert "`ignores image` is out of reach: it needs 149 independent boxed cases" in said(
         cases, effect=2.0
     )
-    assert said(cases[:99]) == "No reader gets a category: 99 boxed findings, 100 are needed."
+    assert said(cases[:99]) == (
+        "Every model's category will be `insufficient`: 99 boxed findings, 100 are needed."
+    )
     assert np.isfinite(smallest_use(200, 0.0))

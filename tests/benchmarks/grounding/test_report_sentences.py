@@ -368,7 +368,7 @@ def test_no_caption_takes_the_swapped_image_for_any_other(bench):
     ]
     texts += [*made.methods(), *(headline.sentence for headline in made.headlines(measures))]
     (card,) = made.cards(tables, ["c"])
-    texts += [name for one in card.said for name, _ in one.lines]
+    texts += [words for _, words in card.conditions]
     swaps = [text for text in texts if "another patient" in text]
     assert len(swaps) >= 5
     for text in swaps:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import ceil, sqrt
+
 import msgspec
 import numpy as np
 import polars as pl
@@ -11,10 +13,9 @@ from hypothesis import strategies as st
 
 from overread.benchmarks.base import ReaderRecord, Tables
 from overread.benchmarks.heartbeat import Heartbeat
-from overread.benchmarks.heartbeat.cards import chosen_frames
 from overread.benchmarks.heartbeat.cases import FACETS
-from overread.case import Clip
-from overread.imaging import pixels, render_clip
+from overread.case import Clip, FrameMark
+from overread.imaging import pixels, render_clip, render_frames
 from support.heart_answers import rows, tables_of
 from support.phantom_asked import phantom_asked
 from support.timing import cpu_seconds
@@ -132,11 +133,19 @@ def test_lines_have_the_frames_named_and_how_far_off_they_are():
         "ejection fraction": "55.00 %",
     }
     (one,) = card.said
+    assert [(answer.asked, answer.text, answer.note) for answer in one.answers] == [
+        ("end-diastole", "3 (2×), 5 (1×), unparsed (1×)", "1.00 frames off"),
+        ("end-systole", "9 (2×), 8 (1×), unparsed (1×)", "0.25 frames off"),
+    ]
     assert one.lines == (
-        ("end-diastole", "3 (2×), 5 (1×), unparsed (1×); 1.00 frames off"),
-        ("end-systole", "9 (2×), 8 (1×), unparsed (1×); 0.25 frames off"),
         ("which of two frames is end-diastole", "right in 1 of 2 seeds"),
         ("which of two frames is end-systole", "right in 2 of 2 seeds"),
+    )
+    assert one.marks == (
+        FrameMark("end-diastole", 3, 2),
+        FrameMark("end-diastole", 5, 1),
+        FrameMark("end-systole", 8, 1),
+        FrameMark("end-systole", 9, 2),
     )
     assert one.right is None
 
@@ -144,11 +153,10 @@ def test_lines_have_the_frames_named_and_how_far_off_they_are():
 def test_one_answer_is_said_as_it_is():
     some = rows([[[7]]], [[5]], count=N) + rows([[[1]]], [[0]], wanted="edv", task="t2")
     (card,) = bench().cards(tables_of(some), ["v000"])
-    assert card.said[0].lines == (
-        ("end-diastole", "7; 2.00 frames off"),
-        ("which of two frames is end-diastole", "wrong"),
-    )
-    assert card.said[0].right is False
+    (said,) = card.said
+    assert [(answer.text, answer.note) for answer in said.answers] == [("7", "2.00 frames off")]
+    assert said.lines == (("which of two frames is end-diastole", "wrong"),)
+    assert said.right is False
 
 
 @pytest.mark.parametrize("edition", ["corrected", "authors"])
@@ -159,8 +167,8 @@ def test_odd_answers_never_raise(edition, said, start):
     tables = with_start(tables_of(some), start)
     assert bench(edition).card_index(tables).height == 1
     (card,) = bench(edition).cards(tables, ["v000"])
-    assert card.said[0].lines
-    assert not any("nan " in words for _, words in card.said[0].lines)
+    assert card.said[0].answers
+    assert not any("nan " in answer.note for answer in card.said[0].answers)
     assert bench(edition).card_index(tables_of([])).is_empty()
     assert list(bench(edition).cards(tables_of([]), ["v000"])) == []
 
@@ -175,51 +183,37 @@ def test_words_that_could_not_be_read_are_kept():
 # ---------------------------------------------------------------- the frames
 
 
-@given(st.integers(2, 80), st.data())
-def test_a_handful_of_frames_with_the_true_ones_and_the_ends(count, data):
-    keep = data.draw(st.lists(st.integers(0, count - 1), min_size=2, max_size=2, unique=True))
-    frames = chosen_frames(count, keep)
-    assert frames == sorted(set(frames))
-    assert {*keep, 0, count - 1} <= set(frames) <= set(range(count))
-    assert len(frames) <= 8
-
-
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     controls = ["area", "first-frame"]
     return phantom_asked("heartbeat", tmp_path_factory.mktemp("set"), 4, controls, words=FEW)
 
 
-def test_slides_are_frames_of_the_window_as_readers_saw_them(run):
+def test_the_slide_is_the_window_as_readers_saw_it_with_the_true_frames_marked(run):
     made, tables = run
     cases = {case.case_id: case for case in made.cases()}
-    cards = list(made.cards(tables, list(cases)))
-    seen = 0
+    cards = [card for card in made.cards(tables, list(cases)) if card.slides]
+    assert cards
     for card in cards:
-        case = cases[card.case]
-        for slide in card.slides:
-            assert isinstance(slide.picture, Clip)
-            (frame,) = slide.picture.frames
-            assert slide.label.endswith("end-diastole") == (frame == case.ed)
-            assert slide.label.endswith("end-systole") == (frame == case.es)
-            seen += 1
-        if card.slides:
-            assert sum(":" in slide.label for slide in card.slides) == 2
-            row = tables.answers.filter(case=card.case, task="t1").row(0, named=True)
-            numbers = [int(slide.label.split()[1].rstrip(":")) for slide in card.slides]
-            assert numbers == [slide.picture.frames[0] - row["start"] for slide in card.slides]
-    assert seen
-    # A frame is, pixel for pixel, that of the clip a reader got.
-    card = next(card for card in cards if card.slides)
+        case, (slide,) = cases[card.case], card.slides
+        assert isinstance(slide.picture, Clip)
+        frames = slide.picture.frames
+        true = {mark.phase: frames[mark.frame] for mark in slide.marks}
+        assert true == {"end-diastole": case.ed, "end-systole": case.es}
+        assert (slide.shown, card.conditions) == ("clip", (("clip", "clip"),))
+    # Its frames are, pixel for pixel, those a reader got.
     whole = next(
         trial.request.clips[0]
         for trial in made.trials(cases[card.case], made.controls()["area"].traits)
     )
-    sent = render_clip(whole).frames
-    for slide in card.slides:
-        (shown,) = render_clip(slide.picture).frames
-        place = whole.frames.index(slide.picture.frames[0])
-        assert np.array_equal(pixels(shown), pixels(sent[place]))
+    sent = [pixels(shown) for shown in render_clip(whole).frames]
+    sheet = pixels(render_frames(slide.picture))
+    across = ceil(sqrt(len(frames)))
+    height, width = sent[0].shape[:2]
+    for place, frame in enumerate(frames):
+        top, left = place // across * height, place % across * width
+        tile = sheet[top : top + height, left : left + width]
+        assert np.array_equal(tile, sent[whole.frames.index(frame)])
 
 
 def test_a_clip_asked_in_two_frames_alone_has_no_slides(run):

@@ -147,8 +147,14 @@ def test_silence_is_told_apart_from_error():
     rows = [answer("r", i, text=text, outcome=out) for i, (text, out) in enumerate(told.items(), 1)]
     tables = judged(rows, [], [case(i) for i in range(1, 5)])
     assert [row_of(tables, f"m{i}")[0] for i in range(1, 5)] == [None, False, False, None]
-    lines = [dict(card.said[0].lines)["with reasoning"] for card in BENCH.cards(tables, ["m1", "m2", "m3", "m4"])]  # fmt: skip
-    assert lines == ["not judged: “x”", "a blank reply: not right", "refused; not judged: “no”", "unanswered"]  # fmt: skip
+    cards = BENCH.cards(tables, ["m1", "m2", "m3", "m4"])
+    told = [(one.text, one.right, one.note) for card in cards for one in card.said[0].answers]
+    assert told == [
+        ("x", None, "not judged"),
+        ("a blank reply", False, ""),
+        ("no", None, "refused, not judged"),
+        ("unanswered", None, ""),
+    ]
 
 
 def test_gold_steps_stand_beside_the_given_ones():
@@ -168,19 +174,35 @@ def test_gold_steps_stand_beside_the_given_ones():
         ],
     )
     card = card_of(tables)
-    assert dict(card.texts)["gold step 2, image features"] == "feature"
+    assert [(step.kind, step.text) for step in card.steps][1] == ("image features", "feature")
     (said,) = card.said
-    assert said.lines == (
-        ("with reasoning", "right for 1 of 2 judges: “B”"),
-        ("direct", "not judged: “B”"),
-        ("gold step 1, examination", "there for 1 of 2 judges"),
-        ("gold step 2, image features", "missing"),
-        ("its own steps", "1 of 2 match, as a took the reply apart"),
-        ("step 1, image features", "Match: an opacity"),
-        ("step 2, the question again", "no mark: the question"),
-        ("step 3, key conclusion", "Wrong: it is gout"),
-    )
-    assert said.text == "1. an opacity"
+    assert [(one.shown, one.asked, one.text, one.right, one.note) for one in said.answers] == [
+        ("original", "with reasoning", "B", None, "right for 1 of 2 judges"),
+        ("original", "direct", "B", None, "not judged"),
+    ]
+    assert said.answers[0].reply == "1. an opacity"
+    assert [(step.kind, step.mark, step.right) for step in said.gold] == [
+        ("examination", "there for 1 of 2 judges", None),
+        ("image features", "missing", False),
+    ]
+    assert [(step.kind, step.text, step.mark, step.right) for step in said.steps] == [
+        ("image features", "an opacity", "Match", True),
+        ("the question again", "the question", "no mark", None),
+        ("key conclusion", "it is gout", "Wrong", False),
+    ]
+    assert said.lines == (("its own steps", "1 of 2 match, as a took the reply apart"),)
+
+
+def test_an_answer_changed_where_another_picture_makes_it_right_or_wrong():
+    shown = ("original", "blank", "swap")
+    answers = [answer("r", 1, "direct", image=image) for image in shown]
+    verdicts = [
+        verdict("j", "answer", "r", 1, value, mode="direct", image=image)
+        for image, value in zip(shown, (RIGHT, WRONG, RIGHT), strict=True)
+    ]
+    (said,) = card_of(judged(answers, verdicts)).said
+    told = {one.shown: one.changed for one in said.answers}
+    assert told == {"original": None, "blank": True, "swap": False}
 
 
 @pytest.mark.slow
@@ -196,10 +218,12 @@ def test_hostile_and_endless_words_are_kept_short_and_do_no_harm():
         ],
     )
     (said,) = card_of(tables).said
-    assert said.text == words.strip()
-    assert len(said.lines) < 40
-    assert max(len(value) for _, value in said.lines) < 400
-    assert not any("\u202e" in value for _, value in said.lines)
+    (given,) = said.answers
+    assert given.reply == words.strip()
+    assert len(said.steps) < 40
+    told = [given.text, *(step.text for step in said.steps), *(step.mark for step in said.steps)]
+    assert max(map(len, told)) < 400
+    assert not any("\u202e" in value for value in told)
 
 
 def test_verdicts_of_imports_that_leave_things_out_do_not_raise():
@@ -207,7 +231,8 @@ def test_verdicts_of_imports_that_leave_things_out_do_not_raise():
     rows = [verdict("j", q, "r", 1, v) | {"about": about} for q, v in (("answer", {"match": True}), ("recall", [True]))]  # fmt: skip
     tables = judged([answer("r", 1, text="B", timed=None)], rows, [case(1, steps=())])
     assert row_of(tables) == (True, None)
-    assert dict(card_of(tables).said[0].lines)["with reasoning"] == "right: “B”"
+    (given,) = card_of(tables).said[0].answers
+    assert (given.text, given.right, given.reply) == ("B", True, "")
 
 
 def test_timed_replies_stand_for_the_others_only_where_there_are_no_others():
@@ -231,7 +256,8 @@ def test_imported_items_may_be_known_by_their_number_alone(tmp_path):
     assert index["right"].to_list() == [True, None]
     first, second = imported.benchmark.cards(imported.tables, index["case"].to_list())
     assert (first.title, first.texts, first.slides) == ("1", (), ())
-    assert second.said[0].lines[0] == ("with reasoning", "not judged: “so 2”")
+    (given,) = second.said[0].answers
+    assert (given.asked, given.text, given.note) == ("with reasoning", "so 2", "not judged")
     assert set(imported.benchmark.per_case(imported.tables)) == {"accuracy_cot"}
 
 

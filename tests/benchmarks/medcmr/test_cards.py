@@ -11,7 +11,7 @@ from overread.benchmarks.cards import UNKNOWN
 from overread.benchmarks.medcmr import MedCMR
 from overread.benchmarks.medcmr.cards import FACETS
 from overread.benchmarks.medcmr.importing import import_results
-from overread.case import Fill, Within
+from overread.case import CardScore, Fill, Within
 from support.med_odd_runs import READERS, odd_run
 from support.med_scores import scored_by, verdicts_of
 from support.med_tables import chose, mcq, opened, tables_of, wrote
@@ -133,14 +133,27 @@ def test_the_right_option_is_marked_and_choices_are_told_in_the_items_letters():
     ]
     tables = tables_of([mcq(1, caption="a spot")], rows)
     (card,) = BENCH.cards(tables, ["mcq-1"])
-    assert card.texts[1:3] == (("option A (right)", "aa"), ("option B", "bbbb"))
+    assert [(one.key, one.text, one.right) for one in card.options][:2] == [
+        ("A", "aa", True),
+        ("B", "bbbb", False),
+    ]
     assert card.texts[-1][1] == "a spot"
-    assert card.said[0].lines == (
-        ("choice", "B) bbbb: wrong"),
-        ("choice, options turned by 1", "A) aa: right"),
-        ("choice, black image", "names no single option: “both of them”"),
-        ("choice, no image", "unanswered"),
-    )
+    assert [label for _, label in card.conditions] == ["image", "black image", "no image"]
+    told = [(one.shown, one.asked, one.text, one.option, one.right) for one in card.said[0].answers]
+    assert told == [
+        ("original", "choice", "B) bbbb", "B", False),
+        ("original", "choice, options turned by 1", "A) aa", "A", True),
+        ("blank", "choice", "names no single option", "", False),
+        ("text", "choice", "unanswered", "", None),
+    ]
+    assert card.said[0].answers[2].reply == "both of them"
+
+
+def test_an_option_changed_with_the_picture_is_told_where_it_was_chosen():
+    rows = [chose("r", 1, "B"), chose("r", 1, "A", image="blank"), chose("r", 1, "B", image="swap")]
+    (card,) = BENCH.cards(tables_of([mcq(1)], rows), ["mcq-1"])
+    told = {one.shown: one.changed for one in card.said[0].answers}
+    assert told == {"original": None, "blank": True, "swap": False}
 
 
 def test_open_answers_have_their_reasoning_and_every_judges_scores():
@@ -153,15 +166,13 @@ def test_open_answers_have_their_reasoning_and_every_judges_scores():
     ]
     tables = msgspec.structs.replace(tables_of([opened(1)], rows), verdicts=verdicts_of(verdicts))
     said = said_in(tables, "open-1")
-    assert said.text == words
-    assert said.lines == (
-        ("answer", "gout"),
-        (
-            "scores of answer by a",
-            "clarity 1 of 1, coherence 0.5 of 1, visual 3 of 4, truth 2 of 4; S = 65 of 100",
-        ),
-        ("scores of answer by b", "could not be read"),
-        ("scores of answer by c", "clarity 1 of 1, coherence 0.5 of 1, truth 2 of 4; no S"),
+    (given,) = said.answers
+    assert (given.text, given.reply) == ("gout", words)
+    parts = (("clarity", 1, 1), ("coherence", 0.5, 1), ("visual", 3, 4), ("truth", 2, 4))
+    assert given.scores == (
+        CardScore(judge="a", parts=parts, total=65),
+        CardScore(judge="b"),
+        CardScore(judge="c", parts=(*parts[:2], parts[3])),
     )
 
 
@@ -173,20 +184,23 @@ def test_silence_is_told_apart():
         wrote("r", 4, "words", outcome="unparsed"),
     ]
     tables = tables_of([opened(i) for i in range(1, 5)], rows)
-    first = [said_in(tables, f"open-{i}").lines[0][1] for i in range(1, 5)]
-    assert first == [
-        "refused: scores 0", "a blank reply: scores 0", "unanswered: scores 0", "no answer section",
-    ]  # fmt: skip
+    first = [said_in(tables, f"open-{i}").answers[0] for i in range(1, 5)]
+    assert [(one.text, one.note) for one in first] == [
+        ("refused", "scores 0"),
+        ("a blank reply", "scores 0"),
+        ("unanswered", "scores 0"),
+        ("no answer section", "not judged"),
+    ]
 
 
 def test_hostile_and_endless_words_are_kept_short_and_do_no_harm():
     words = "<script>\u202e</style>" + "x" * 100_000
     tables = tables_of([opened(1), mcq(1)], [wrote("r", 1, words), chose("r", 1, "?", text=words)])
     for name in ("open-1", "mcq-1"):
-        said = said_in(tables, name)
-        assert said.text == words.strip()
-        assert max(len(value) for _, value in said.lines) < 400
-        assert not any("\u202e" in value for _, value in said.lines)
+        (given,) = said_in(tables, name).answers
+        assert given.reply == words.strip()
+        assert len(given.text) < 400
+        assert "\u202e" not in given.text
 
 
 def test_imported_scores_may_be_of_replies_that_nobody_has(tmp_path):
@@ -207,11 +221,10 @@ def test_imported_scores_may_be_of_replies_that_nobody_has(tmp_path):
         "mcq-0": True, "open-0": None, "open-1": None, "open-2": None,
     }  # fmt: skip
     cards = list(imported.benchmark.cards(imported.tables, imported.tables.cases["case"].to_list()))
-    told = {card.case: dict(card.said[0].lines) for card in cards if card.said}
-    assert told["open-0"] == {"answer": "unanswered: scores 0"}
-    assert all(
-        "S = 100" in told[name]["scores of answer by theirs"] for name in ("open-1", "open-2")
-    )
+    told = {card.case: card.said[0].answers[0] for card in cards if card.said}
+    assert (told["open-0"].text, told["open-0"].note) == ("unanswered", "scores 0")
+    for name in ("open-1", "open-2"):
+        assert [(one.judge, one.total) for one in told[name].scores] == [("theirs", 100)]
     assert set(imported.benchmark.per_case(imported.tables)) == {"accuracy", "score"}
 
 

@@ -54,3 +54,17 @@ def test_what_cannot_be_said_is_neither_right_nor_wrong() -> None:
     assert find(index, Filter(right=True), 0, 10)[1] == ["two"]
     assert find(index, Filter(right=False), 0, 10)[1] == []
     assert find(index, Filter(flipped=False), 0, 10)[1] == ["two"]
+
+
+def test_words_are_looked_for_among_the_cases_that_fit() -> None:
+    rows = [Row(f"c{at}", "a", at % 2 == 0, None, "edema") for at in range(6)]
+    index, asked = frame_of(rows), []
+
+    def having(words: str) -> list[str]:
+        asked.append(words)
+        return ["c1", "c2", "c4"]
+
+    assert find(index, Filter(text="spot"), 0, 2, having) == (3, ["c1", "c2"])
+    assert find(index, Filter(text="spot", right=True), 0, 9, having) == (2, ["c2", "c4"])
+    assert asked == ["spot", "spot"]
+    assert find(index, Filter(), 0, 9, having)[0] == 6

@@ -30,11 +30,18 @@ def test_what_the_page_asks_is_understood() -> None:
             "right": "yes",
             "flipped": "no",
             "fact:finding": "a & b = <c>",
+            "text": "no & focal",
         }
     )
     wanted = Filter(
-        reader="one reader+", right=True, flipped=False, facts={"finding": "a & b = <c>"}
+        reader="one reader+",
+        right=True,
+        flipped=False,
+        facts={"finding": "a & b = <c>"},
+        text="no & focal",
     )
+    named = urlencode({"run": 1, "case": "a/b&c=d é"})
+    assert cards_wanted(named, RUNS) == (1, 0, Filter(case="a/b&c=d é"))
     assert cards_wanted(query, RUNS) == (1, 12, wanted)
     assert cards_wanted("run=1&page=0", RUNS) == (1, 0, Filter())
     assert picture_wanted(urlencode({"run": 1, "case": "a/b&c=d é", "n": 1}), RUNS) == (
@@ -57,6 +64,10 @@ def test_what_the_page_asks_is_understood() -> None:
         ("run=1&page=0&page=1", 400),
         ("run=1&page=0&", 400),
         ("run=1&page=0&right=maybe", 400),
+        ("run=1&case=nobody", 404),
+        ("run=1&page=0&case=nobody", 400),
+        ("run=2&case=a", 404),
+        (f"run=1&page=0&text={'x' * 201}", 400),
         ("run=1&page=0&right=", 400),
         ("run=1&page=0&reader=nobody", 400),
         ("run=1&page=0&reader=%FF", 400),

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import aiohttp
+import msgspec
 import pytest
 from yarl import URL
 
@@ -221,6 +222,46 @@ def test_pictures_are_at_the_addresses_that_cards_name() -> None:
                 assert headers.items() >= SAFE.items()
 
     when_served([browsable(ROWS)], look)
+
+
+def test_films_are_fetched_apart_by_the_same_rules() -> None:
+    def film(case: str, number: int) -> Shown | None:
+        return picture_of(5) if number == 0 else None
+
+    made = msgspec.structs.replace(browsable(ROWS), film=film)
+
+    async def look(server: Serving, session: Session) -> None:
+        first = json.loads((await get(session, "/cards?run=1&page=0"))[2])["cards"][0]
+        one, two = (slide["full"] for slide in first["slides"])
+        assert one.startswith("film?")
+        status, headers, data = await get(session, f"/{one}")
+        assert (status, data) == (200, picture_of(5).data)
+        assert headers.items() >= SAFE.items()
+        assert (await get(session, f"/{two}"))[0] == 404
+        assert (await get(session, "/film?run=1&case=../../etc/passwd&n=0"))[0] == 404
+        assert (await get(session, f"/{one}", headers={"Sec-Fetch-Site": "cross-site"}))[0] == 403
+
+    when_served([made], look)
+
+    async def look_again(server: Serving, session: Session) -> None:
+        assert (await get(session, "/film", params={"run": 1, "case": ROWS[0].case, "n": 0}))[
+            0
+        ] == 404
+
+    when_served([browsable(ROWS, pictures=False)], look_again)
+
+
+def test_a_case_is_found_on_its_page() -> None:
+    async def look(server: Serving, session: Session) -> dict[str, Any]:
+        wanted = list(dict.fromkeys(row.case for row in ROWS))[-1]
+        found: dict[str, Any] = json.loads(
+            (await get(session, "/cards", params={"run": 1, "case": wanted}))[2]
+        )
+        assert wanted in [card["case"] for card in found["cards"]]
+        return found
+
+    found = when_served([browsable(ROWS)], look)
+    assert found["page"] == (found["count"] - 1) // CARDS_A_PAGE > 0
 
 
 def test_runs_whose_pictures_or_cases_may_not_be_shown() -> None:

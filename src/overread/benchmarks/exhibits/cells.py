@@ -20,6 +20,7 @@ from overread.case import Measure, printable
 from overread.judging.fitness import NOT_CHECKED, UNFIT
 from overread.measuring.notes import FEW_CLUSTERS
 from overread.measuring.units import INDEX, POINTS, RATIO, SECONDS, SHARE, Unit
+from overread.typeset import Cell
 
 NOT_KNOWN: Final = "n/a"
 """There is a record, and it has no value."""
@@ -104,12 +105,12 @@ def told_apart(record: Measure) -> str:
 
 
 def interval(record: Measure, unit: Unit | None = None) -> str:
-    """` [28.7, 38.1]`, marked where it is rough; nothing where there is no interval."""
+    """`[28.7, 38.1]`, marked where it is rough; nothing where there is no interval."""
     if record.low is None or record.high is None:
         return ""
     unit = unit or unit_of(record)
     mark = ROUGH_MARK if FEW_CLUSTERS in record.flags else ""
-    return f" [{printed(record.low, unit)}, {printed(record.high, unit)}]{mark}"
+    return f"[{printed(record.low, unit)}, {printed(record.high, unit)}]{mark}"
 
 
 def cell(
@@ -133,19 +134,20 @@ def cell(
     text = printed(record.value, unit) + mark
     if spread is not None:
         text += f" ± {printed(spread, msgspec.structs.replace(unit, signed=False))}"
-    text += interval(record, unit)
-    if record.n is not None:
-        text += f" n={record.n}"
-    return text + worth(record)
+    return Cell(text, interval(record, unit), n=record.n, after=worth(record))
 
 
-def pooled(record: Measure | None, unit: Unit | None = None) -> str:
-    """` pooled 35.0 [30.2, 40.1]`, or nothing where a number is none of many groups'."""
+def with_pooled(text: str, record: Measure | None, unit: Unit | None = None) -> str:
+    """The cell of a record, ` pooled 35.0 [30.2, 40.1]` behind it where it is one of many groups'.
+
+    `unit` is that of the cell.
+    """
     if record is None or record.pooled is None:
-        return ""
+        return text
     unit, found = unit or unit_of(record), record.pooled
     ends = (printed(end, unit) for end in (found.low, found.high))
-    return f" pooled {printed(found.value, unit)} [{', '.join(ends)}]"
+    pooled = f" pooled {printed(found.value, unit)} [{', '.join(ends)}]"
+    return text.with_pooled(pooled) if isinstance(text, Cell) else text + pooled
 
 
 def plain(record: Measure | None, *, decimals: int | None = None) -> str:
@@ -160,7 +162,7 @@ def fraction(record: Measure | None, mark: str = "") -> str:
     """`27.3 [15.1, 44.2] 9/33`, for cells that stand on few cases."""
     if record is None or record.value is None or record.k is None:
         return cell(record, mark)
-    return f"{percent(record.value)}{mark}{interval(record)} {record.k}/{record.n}"
+    return Cell(f"{percent(record.value)}{mark}", interval(record), n=record.n, k=record.k)
 
 
 def with_tests(record: Measure | None, *, absent: str = NOT_ASKED) -> str:
@@ -169,14 +171,14 @@ def with_tests(record: Measure | None, *, absent: str = NOT_ASKED) -> str:
         return cell(record, absent=absent)
     bare = msgspec.structs.replace(record, label=None)
     tests = f"p={p_value(record.p)} q={p_value(record.q)}".replace("=<", "<")
-    return f"{cell(bare)} {tests}{worth(record)}"
+    return cell(bare) + f" {tests}{worth(record)}"
 
 
 def coefficient(record: Measure | None) -> str:
     """`0.81 [0.76, 0.85]`, for what is no share: a correlation, or kappa."""
     if record is None or record.value is None:
         return NOT_KNOWN
-    return printed(record.value, INDEX) + interval(record, INDEX)
+    return Cell(printed(record.value, INDEX), interval(record, INDEX))
 
 
 # ---------------------------------------------------------------- other people's words

@@ -90,7 +90,7 @@ def _number(record: Measure, unit: Unit | None) -> str:
         return cell(record, unit=unit)
     held = record.pooled
     whole = msgspec.structs.replace(record, value=held.value, low=held.low, high=held.high)
-    return f"pooled {printed(held.value, unit or unit_of(record))}{interval(whole, unit)}"
+    return f"pooled {printed(held.value, unit or unit_of(record))} {interval(whole, unit)}"
 
 
 def _who(record: Measure, words: Words) -> str:

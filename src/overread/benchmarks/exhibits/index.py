@@ -23,9 +23,10 @@ from overread.measuring.units import Unit
 class Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What stands around one exhibit: `{name}` in a title, a note or `says` is a fact of the run.
 
-    `says` tells a figure to those who do not see it; `{said}` are its numbers in words. The rest is
-    what its one line goes by (findings.py): measures and what each is called, which of their
-    records, by which groups, in which unit.
+    `says` tells a figure to those who do not see it; `{said}` are its numbers in words.
+    `headline` are the columns of a table that tell most, the first of them first. The rest is what
+    its one line goes by (findings.py): measures and what each is called, which of their records, by
+    which groups, in which unit.
     """
 
     title: str
@@ -36,6 +37,7 @@ class Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     within: dict[str, str] = {}
     by: tuple[str, ...] = ()
     unit: str = ""
+    headline: tuple[str, ...] = ()
 
 
 class Wording(msgspec.Struct, frozen=True):
@@ -187,6 +189,7 @@ class Index:
             title=self._said(words.title, facts),
             columns=tuple(columns or words.columns),
             rows=kept,
+            headline=words.headline,
             signature=self.signature,
             finding=self._finding(words, facts | {"of": of}),
             measures=tuple(words.of),

@@ -25,6 +25,7 @@ _MOST_REMARKS = 6
 _PAIRS = Words(
     "Readers against each other",
     columns=("reader", "versus", "measure", "difference", "rates", "p", "q"),
+    headline=("difference", "q", "p"),
     notes=(
         "Paired over the cases of both; p exact or by sign flips, q Benjamini and Hochberg's "
         f"within each measure. {cells.TOLD_APART_MARK}: q < 0.05.",
@@ -74,7 +75,7 @@ def _cells(
     for column in columns:
         record = column.of(index, reader, **by)
         text = shows(record) if shows else cell(record, unit=column.unit, absent=absent)
-        yield text + cells.pooled(record, column.unit)
+        yield cells.with_pooled(text, record, column.unit)
 
 
 def readers_table(

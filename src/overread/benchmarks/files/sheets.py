@@ -90,7 +90,7 @@ def filled_rows(path: Path, needed: Sequence[str]) -> Iterator[tuple[int, dict[s
 
 def as_filled(text: str) -> str:
     """What a cell written with this text is read as: names are compared in this form."""
-    from overread.judging.sheet import guarded  # it imports numpy
+    from overread.typeset import guarded
 
     return _unguarded(guarded(text))
 

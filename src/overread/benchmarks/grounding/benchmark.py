@@ -15,7 +15,7 @@ from overread.benchmarks.files.card import Held, held_at, policy_of, read_card
 from overread.benchmarks.files.sheets import rows_of
 from overread.benchmarks.grounding import answers, cards, cases, exhibits, report_sentences, trials
 from overread.benchmarks.grounding.cards import ReviewRow
-from overread.benchmarks.grounding.cases import GroundingCase
+from overread.benchmarks.grounding.cases import GroundingCase, boxed, truth
 from overread.benchmarks.grounding.edition import BOOK, Edition, Options
 from overread.benchmarks.grounding.exhibits import figures
 from overread.benchmarks.grounding.exhibits import tables as shown_tables
@@ -108,6 +108,19 @@ class Grounding(base.Benchmark):
             from overread.benchmarks.grounding.category_power import reachable_words
 
             yield from reachable_words(cases, self.rules, self.options, effect)
+
+    def stands_on(self, cases: Sequence[GroundingCase]) -> Mapping[str, Sequence[GroundingCase]]:
+        keyed = [case for case in cases if truth(case, self.rules) >= 0]
+        there = [case for case in keyed if truth(case, self.rules) == 1]
+        with_box = [case for case in keyed if boxed(case, self.rules)]
+        return {
+            "accuracy": keyed,
+            "sensitivity": there,
+            "specificity": [case for case in keyed if truth(case, self.rules) == 0],
+            "CGR": [case for case in there if boxed(case, self.rules)],
+            "UAR": [case for case in keyed if case.swap_image_path],
+            "IS": with_box,
+        }
 
     def stratum(self, case: GroundingCase) -> tuple[str, ...]:
         return case.source, case.finding or "", str(case.label)

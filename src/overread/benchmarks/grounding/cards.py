@@ -15,15 +15,23 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from overread.benchmarks.cards import about_cases, deal, facet_values, index_of, rows_by_reader
+from overread.benchmarks.cards import (
+    about_cases,
+    deal,
+    facet_values,
+    index_of,
+    rows_by_reader,
+    with_changes,
+)
 from overread.benchmarks.grounding.answers import RECORDED
 from overread.benchmarks.grounding.build.manifest import write_rows
 from overread.benchmarks.grounding.cases import GroundingCase, boxed
+from overread.benchmarks.grounding.conditions import FILLS, MOST_DRAWS
 from overread.benchmarks.grounding.edition import Edition, Options
 from overread.benchmarks.grounding.prompts import SENTENCE_SOURCE, display, question
-from overread.case import BadInput, Card, Said, Slide, Trial
+from overread.case import BadInput, Card, CardAnswer, Said, Slide, Trial
 from overread.imaging import at_resolution
-from overread.judging.sheet import guarded
+from overread.typeset import guarded
 
 if TYPE_CHECKING:
     import polars as pl
@@ -35,16 +43,25 @@ FACETS: Final = ("finding", "view", "sex", "label", "source")
 """What cards are filtered by; `label` is the right answer under the edition."""
 
 _LABELS: Final = {1: "Yes", 0: "No"}
-# The first four are the slides of a card.
+_WORDS: Final = frozenset(_LABELS.values())
 _IMAGE_NAMES: Final = {
     "original": "original",
     "target_mask": "finding covered",
     "irrelevant_mask": "covered elsewhere",
+    **{
+        f"matched_{draw}": "covered elsewhere in the body" + (f", {draw}" if draw > 1 else "")
+        for draw in range(1, MOST_DRAWS + 1)
+    },
     "swap": "another patient's image, same finding and label",
     "opposite_swap": "another patient's image, opposite label",
     "blank": "black image",
     "no_image": "no image",
+    **{f"target_{fill}": f"finding covered: {fill}" for fill in FILLS},
+    **{f"irrelevant_{fill}": f"covered elsewhere: {fill}" for fill in FILLS},
 }
+# What has no place for the finding's box.
+_NOT_THE_FILM: Final = frozenset({"swap", "opposite_swap", "blank"})
+_MOST_SLIDES: Final = 8
 _SHORT_REPLY: Final = 20  # a reply shorter than this says no more than its answer
 
 # The case of this name and its trials for a reader that sees, where the benchmark was opened.
@@ -119,9 +136,8 @@ def cards(
 ) -> Iterator[Card]:
     """The cards of these cases, in this order; a name that is no case's is passed over.
 
-    Slides are what readers were shown in the four conditions of the paper, as far as these were
-    asked; the matched box stands in where the irrelevant one was not. `misplaced` are controls that
-    were shown films they were not made for.
+    Slides are what readers were shown, the conditions of the paper first. `misplaced` are controls
+    that were shown films they were not made for.
     """
     own = about_cases(tables, chosen)
     facets = _facets(own.cases, edition)
@@ -130,10 +146,9 @@ def cards(
     answers = rows_by_reader(_headline_answers(own, edition, options), columns)
 
     def said(row: dict[str, Any], reader: str, right: bool | None, flipped: bool | None) -> Said:
-        lines, text = _reader_lines(answers[row["case"], reader])
-        if reader in misplaced:
-            lines.append(("control", "made for phantoms"))
-        return Said(reader=reader, lines=tuple(lines), text=text, right=right, flipped=flipped)
+        lines = (("control", "made for phantoms"),) if reader in misplaced else ()
+        given = _answers_given(answers[row["case"], reader], labels[row["case"]])
+        return Said(reader=reader, answers=given, lines=lines, right=right, flipped=flipped)
 
     return deal(
         chosen,
@@ -144,6 +159,7 @@ def cards(
         texts=lambda row: _card_texts(row, labels[row["case"]], options),
         slides=lambda row: _slides(row["case"], edition, options, opened),
         said=said,
+        conditions=_IMAGE_NAMES,
     )
 
 
@@ -163,33 +179,38 @@ def _card_texts(row: dict[str, Any], label: str, options: Options) -> Iterator[t
             yield name, row[column]
 
 
-def _reader_lines(rows: Sequence[dict[str, Any]]) -> tuple[list[tuple[str, str]], str]:
-    """What a reader answered under each condition, and its reply to the original, where that is
-    more than its answer."""
+def _answers_given(rows: Sequence[dict[str, Any]], label: str) -> tuple[CardAnswer, ...]:
+    """What a reader answered under each condition, and to the original when it was asked again."""
     first = {row["image"]: row for row in reversed(rows) if row["repeat"] == 0}
     others = sorted(set(first) - set(_IMAGE_NAMES))
     order = [image for image in (*_IMAGE_NAMES, *others) if image in first]
-    lines = [(_image_name(image), _answer_line(first[image])) for image in order]
+    # Another patient's image has a key of its own; what is covered keeps that of the film.
+    given = [_answer(first[image], label if image == "original" else None) for image in order]
     again = next((row for row in rows if row["repeat"] > 0 and row["image"] == "original"), None)
     if again is not None:
-        lines.append(("original, asked again", _answer_line(again)))
-    original = first.get("original", {"outcome": "answered", "text": ""})
-    text = (original["text"] or "").strip()
-    short = original["outcome"] == "answered" and len(text) < _SHORT_REPLY
-    return lines, "" if short else text
+        given.append(_answer(again, None, "asked again"))
+    return with_changes(given, "original", lambda one: one.text if one.text in _WORDS else None)
 
 
-def _answer_line(row: dict[str, Any]) -> str:
+def _answer(row: dict[str, Any], label: str | None, asked: str = "") -> CardAnswer:
     """The answer and how sure it was of it, where it said so; else what became of the trial."""
-    answer = row["answer"]
+    answer, text = row["answer"], (row["text"] or "").strip()
+    shown = str(row["image"])
     if row["outcome"] != "answered" or answer is None:
         # An answer that is none is unparsed, as it is in the measures.
-        return "unparsed" if row["outcome"] == "answered" else str(row["outcome"])
-    word = _LABELS.get(answer, str(answer))
-    if row["p_yes"] is None or row["p_reason"] not in (None, RECORDED):
-        return word
-    sure = row["p_yes"] if answer == 1 else 1 - row["p_yes"]
-    return f"{word}, {100 * sure:.1f} % sure"
+        word = "unparsed" if row["outcome"] == "answered" else str(row["outcome"])
+        return CardAnswer(shown=shown, text=word, asked=asked, reply=text)
+    word, sure = _LABELS.get(answer, str(answer)), None
+    if row["p_yes"] is not None and row["p_reason"] in (None, RECORDED):
+        sure = row["p_yes"] if answer == 1 else 1 - row["p_yes"]
+    return CardAnswer(
+        shown=shown,
+        text=word,
+        asked=asked,
+        sure=sure,
+        right=word == label if label in _WORDS else None,
+        reply="" if len(text) < _SHORT_REPLY else text,
+    )
 
 
 def _image_name(image: str) -> str:
@@ -213,12 +234,12 @@ def _slides(name: str, edition: Edition, options: Options, opened: Opened) -> It
     }
     targets = case.targets if boxed(case, edition) else ()
     findings = tuple(("finding", at_resolution(box, options.px)) for box in targets)
-    for image in tuple(_IMAGE_NAMES)[:4]:
-        if image == "irrelevant_mask" and image not in pictures:
-            image = "matched_1"
-        for picture in pictures.get(image, ()):
-            boxes = () if image == "swap" else findings
-            yield Slide(label=_image_name(image), picture=picture, boxes=boxes)
+    known = [image for image in _IMAGE_NAMES if image in pictures]
+    others = sorted(set(pictures) - set(known))
+    for image in (*known, *others)[:_MOST_SLIDES]:
+        for picture in pictures[image]:
+            boxes = () if image in _NOT_THE_FILM else findings
+            yield Slide(label=_image_name(image), picture=picture, boxes=boxes, shown=image)
 
 
 # ---------------------------------------------------------------- answers for a person to look at

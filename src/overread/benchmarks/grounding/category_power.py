@@ -17,7 +17,13 @@ from numpy.typing import NDArray
 
 from overread.benchmarks.base import Tables
 from overread.benchmarks.grounding.cases import GroundingCase, boxed, truth
-from overread.benchmarks.grounding.category import IGNORES, LEVEL, STEADY_FROM, USES
+from overread.benchmarks.grounding.category import (
+    IGNORES,
+    INSUFFICIENT,
+    LEVEL,
+    STEADY_FROM,
+    USES,
+)
 from overread.benchmarks.grounding.edition import CORRECTED, Edition, Options
 from overread.benchmarks.grounding.marks import AGAIN, Marks, Study
 from overread.stats import spread_of_mean, wilson_bounds
@@ -284,7 +290,10 @@ def reachable_words(
     with_box = [case for case in cases if boxed(case, edition) and truth(case, edition) == 1]
     least = max(edition.minimum_n, 1)
     if len(with_box) < least:
-        yield f"No reader gets a category: {len(with_box):,} boxed findings, {least} are needed."
+        yield (
+            f"Every model's category will be `{INSUFFICIENT}`: {len(with_box):,} boxed findings, "
+            f"{least} are needed."
+        )
         return
     asks = "matched" in options.conditions
     matched = [case for case in with_box if case.draws] if asks else []

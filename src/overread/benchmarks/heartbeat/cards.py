@@ -1,4 +1,4 @@
-"""Clips one by one: some frames of the window, the true ones marked, and what every reader said.
+"""Clips one by one: the window, the true frames marked on it, and what every reader said.
 
 Finding a frame (T1) is a matter of how far off, and the protocol has no tolerance: nothing of it is
 right or wrong. `right` is therefore of telling two frames apart (T2): in every seed the asked
@@ -32,14 +32,14 @@ from overread.benchmarks.heartbeat.marks import (
 )
 from overread.benchmarks.heartbeat.measures import standard_answers
 from overread.benchmarks.heartbeat.pair_measures import right_alone
-from overread.case import Card, Clip, Said, Slide
+from overread.case import Card, CardAnswer, Clip, FrameMark, Said, Slide
 
 if TYPE_CHECKING:
     import polars as pl
 
     from overread.benchmarks.base import Tables
 
-_FRAMES_ON_A_CARD: Final = 8  # the true ones among them
+_CLIP: Final = "clip"
 _ANSWERS_SPELLED: Final = 4  # different answers that are spelled out
 
 # These frames of a case as a context shows them, where the benchmark was opened.
@@ -105,8 +105,8 @@ def cards(
 ) -> Iterator[Card]:
     """The cards of these cases, in this order; a name that is no case's is passed over.
 
-    Slides are single frames of the window of T1 as its standard context shows them: the true ones,
-    and others evenly between; frames are numbered from 0 within the window, as readers count them.
+    The slide is the window of T1 as its standard context shows it, with the true frames marked;
+    frames are numbered from 0 within the window, as readers count them.
     """
     import polars as pl
 
@@ -120,10 +120,16 @@ def cards(
     def said(case: dict[str, Any], reader: str, right: bool | None, flipped: bool | None) -> Said:
         key = (case["case"], reader)
         mine = rows.get(key, [])
-        lines = *_frames_named(mine, errors.get(key, {})), *_pairs_told(hits.get(key, {}))
         # A reply, where one could not be read: the first such.
         odd = (row["text"] for row in mine if row["outcome"] != "answered" and row["text"])
-        return Said(reader=reader, lines=lines, text=str(next(odd, "")).strip(), right=right)
+        return Said(
+            reader=reader,
+            answers=tuple(_frames_named(mine, errors.get(key, {}))),
+            lines=tuple(_pairs_told(hits.get(key, {}))),
+            marks=tuple(_frame_marks(mine)),
+            text=str(next(odd, "")).strip(),
+            right=right,
+        )
 
     asked = pl.concat([t1.select("case", "reader"), t2.select("case", "reader")])
     facets = _facets(own)
@@ -136,17 +142,31 @@ def cards(
         texts=lambda case: _card_texts(case, windows.get(case["case"])),
         slides=lambda case: _card_slides(case["case"], windows.get(case["case"]), shown),
         said=said,
+        conditions={_CLIP: "clip"},
     )
 
 
 def _frames_named(
     rows: Sequence[Mapping[str, Any]], errors: Mapping[Phase, float]
-) -> Iterator[tuple[str, str]]:
+) -> Iterator[CardAnswer]:
     for phase, words in PHASES.items():
         own = [row for row in rows if phase in phases_of(row["format"])]
         if own:
-            named, error = _answer_counts(own, phase), errors.get(phase, np.nan)
-            yield words, named if np.isnan(error) else f"{named}; {number(error)} frames off"
+            error = errors.get(phase, np.nan)
+            off = "" if np.isnan(error) else f"{number(error)} frames off"
+            yield CardAnswer(shown=_CLIP, asked=words, text=_answer_counts(own, phase), note=off)
+
+
+def _frame_marks(rows: Sequence[Mapping[str, Any]]) -> Iterator[FrameMark]:
+    """Every frame a reader named, and how often, by phase."""
+    for phase, words in PHASES.items():
+        named = [
+            row[f"pred_{phase}"]
+            for row in rows
+            if row["outcome"] == "answered" and phase in phases_of(row["format"])
+        ]
+        counted = Counter(int(frame) for frame in named if frame is not None)
+        yield from (FrameMark(words, frame, times) for frame, times in sorted(counted.items()))
 
 
 def _pairs_told(hits: Mapping[Phase, tuple[int, int]]) -> Iterator[tuple[str, str]]:
@@ -193,16 +213,9 @@ def _card_slides(
 ) -> Iterator[Slide]:
     if window is None or shown is None:
         return
-    true = {window[f"truth_{phase}"]: words for phase, words in PHASES.items()}
-    for frame in chosen_frames(window["count"], tuple(true)):
-        clip = shown(name, (window["start"] + frame,), window["context"])
-        if clip is None:
-            return
-        label = f"frame {frame}"
-        yield Slide(label=f"{label}: {true[frame]}" if frame in true else label, picture=clip)
-
-
-def chosen_frames(count: int, keep: Sequence[int], most: int = _FRAMES_ON_A_CARD) -> list[int]:
-    """A handful of frames of a window: those of `keep`, the ends, and others evenly between."""
-    between = max(2, most - len(keep))
-    return sorted({*keep, *(round(k * (count - 1) / (between - 1)) for k in range(between))})
+    start = window["start"]
+    clip = shown(name, tuple(range(start, start + window["count"])), window["context"])
+    if clip is None:
+        return
+    true = tuple(FrameMark(words, window[f"truth_{phase}"]) for phase, words in PHASES.items())
+    yield Slide(label=f"{window['count']} frames", picture=clip, shown=_CLIP, marks=true)

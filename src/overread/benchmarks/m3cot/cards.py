@@ -14,6 +14,7 @@ without it one is right and one is not; it needs both.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -25,9 +26,9 @@ from overread.benchmarks.m3cot.cases import FACETS, STEPS, cases_in
 from overread.benchmarks.m3cot.edition import MODES, Edition
 from overread.benchmarks.m3cot.judge_questions import questions
 from overread.benchmarks.m3cot.steps import precision_of
-from overread.benchmarks.m3cot.study import COT, DIRECT, Asking, Marks, facts_of, marks_of
+from overread.benchmarks.m3cot.study import COT, Asking, Marks, facts_of, marks_of
 from overread.benchmarks.m3cot.verdicts import path_of
-from overread.case import Card, Said, Table, Trial
+from overread.case import Card, CardAnswer, CardStep, Said, Table, Trial
 from overread.judging.question import reread
 
 if TYPE_CHECKING:
@@ -172,6 +173,10 @@ def cards(tables: Tables, chosen: Sequence[str], opened: Opened | None = None) -
         said=lambda case, reader, right, flipped: _said_of(
             marks[reader], places[case.case_id], case, right, flipped
         ),
+        conditions=_SLIDE_LABELS,
+        steps=lambda case: (
+            CardStep(kind=STEP_LABELS[step.type], text=step.text) for step in case.steps
+        ),
     )
 
 
@@ -181,8 +186,6 @@ def _card_texts(case: M3Case) -> Iterator[tuple[str, str]]:
         yield "question", case.question
     if case.answer:
         yield "right answer", case.answer
-    for number, step in enumerate(case.steps, start=1):
-        yield f"gold step {number}, {STEP_LABELS[step.type]}", step.text
 
 
 STEP_LABELS: Final = {
@@ -195,6 +198,8 @@ STEP_LABELS: Final = {
 }
 _MOST_STEPS: Final = 20
 _MOST_CHARACTERS: Final = 80
+# Of the judge's words on a step; background is neither.
+_RIGHT_MARKS: Final = {"Match": True, "Wrong": False}
 _MODE_LABELS: Final = {"cot": "with reasoning", "direct": "direct"}
 _FOLLOW_LABELS: Final = {
     "truncated": "after half of its reasoning",
@@ -208,71 +213,87 @@ def _said_of(
     """The reader's answers in every mode, then its steps, as judges took them apart."""
     askings = sorted(marks.said, key=lambda asking: (not asking.plain, asking != COT, asking))
     asked = [asking for asking in askings if place in marks.said[asking]]
-    lines = [(_line_name(asking), _answer_line(marks, asking, place)) for asking in asked]
-    if COT in asked:
-        lines.extend(_step_lines(marks, place, case))
-    # The reasoning; or the direct reply, where none was asked for.
-    replies = [marks.said[asking][place].text for asking in (COT, DIRECT) if asking in asked]
-    text = replies[0].strip() if replies else ""
-    return Said(reader=marks.reader, lines=tuple(lines), text=text, right=right, flipped=flipped)
+    given = [_answer_given(marks, asking, place) for asking in asked]
+    gold, steps, lines = _steps_judged(marks, place, case) if COT in asked else ((), (), ())
+    return Said(
+        reader=marks.reader,
+        # Words differ from reply to reply: an answer is another where it is right instead of wrong.
+        answers=shared.with_changes(given, "original", lambda one: one.right),
+        lines=lines,
+        steps=steps,
+        gold=gold,
+        right=right,
+        flipped=flipped,
+    )
 
 
-def _line_name(asking: Asking) -> str:
+def _way_asked(asking: Asking) -> str:
     if asking.follow:
         return _FOLLOW_LABELS.get(asking.follow, asking.follow)
-    mode = _MODE_LABELS.get(asking.mode, asking.mode)
-    if asking.image == "original":
-        return mode
-    return f"{mode}, {_SLIDE_LABELS.get(asking.image, asking.image)}"
+    return _MODE_LABELS.get(asking.mode, asking.mode)
 
 
-def _answer_line(marks: Marks, asking: Asking, place: int) -> str:
-    """`right: "B"`; with several judges, for how many; or what became of the trial."""
+def _answer_given(marks: Marks, asking: Asking, place: int) -> CardAnswer:
+    """The final answer as a judge read it, and for how many it is right; or what became of it."""
     said = marks.said[asking][place]
+    answer = partial(CardAnswer, shown=asking.image, asked=_way_asked(asking))
+    words = said.text.strip()
     if said.outcome == "unanswered":
-        return "unanswered"
-    start = "refused; " if said.outcome == "refused" else ""
-    if not said.text.strip():
-        return f"{start}a blank reply: not right"
+        return answer(text="unanswered")
+    refused = "refused" if said.outcome == "refused" else ""
+    if not words:
+        return answer(text="a blank reply", right=False, note=refused)
     found = marks.judged_at("answer", asking, place)
     if not found:
-        return f"{start}not judged: {_quoted(said.text)}"
+        note = ", ".join(filter(None, (refused, "not judged")))
+        return answer(text=cut(words, _MOST_CHARACTERS), note=note, reply=words)
     hits = [bool(value["match"]) for value in found.values()]
-    read = next(
-        (str(v["final_answer"]) for v in found.values() if v.get("final_answer")), said.text
+    read = next((str(v["final_answer"]) for v in found.values() if v.get("final_answer")), words)
+    share, text = sum(hits) / len(hits), cut(read, _MOST_CHARACTERS)
+    split = "" if share in (0, 1) else f"right for {sum(hits)} of {len(hits)} judges"
+    return answer(
+        text=text,
+        right=None if share == 0.5 else share > 0.5,
+        note=", ".join(filter(None, (refused, split))),
+        reply=words if words != text else "",
     )
-    return f"{start}{_by_judges(hits, 'right', 'wrong')}: {_quoted(read)}"
 
 
-def _quoted(text: str) -> str:
-    return f"“{cut(text, _MOST_CHARACTERS)}”"
-
-
-def _step_lines(marks: Marks, place: int, case: M3Case) -> Iterator[tuple[str, str]]:
-    """Each gold step, there or missing; then the reply's own steps with the judge's mark."""
+def _steps_judged(
+    marks: Marks, place: int, case: M3Case
+) -> tuple[tuple[CardStep, ...], tuple[CardStep, ...], tuple[tuple[str, str], ...]]:
+    """Each gold step, there or missing; the reply's own with the judge's mark; what to know."""
     matched = marks.judged_at("recall", COT, place)
     given = marks.judged_at("precision", COT, place)
     if not matched and not given:
-        yield "steps", "not judged"
-        return
-    for number, step in enumerate(case.steps, start=1):
+        return (), (), (("steps", "not judged"),)
+    gold = []
+    for number, step in enumerate(case.steps if matched else (), start=1):
         hits = [bool(value[number - 1]) for value in matched.values() if len(value) >= number]
-        if hits:
-            yield (
-                f"gold step {number}, {STEP_LABELS[step.type]}",
-                _by_judges(hits, "there", "missing"),
-            )
-    if given:
-        judge, steps = next(iter(given.items()))
-        counted = [step for step in steps if step["type"] in STEPS]
-        match = sum(step["judgment"] == "Match" for step in counted)
-        who = cut(judge, _MOST_CHARACTERS)
-        yield "its own steps", f"{match} of {len(counted)} match, as {who} took the reply apart"
-        for number, step in enumerate(steps[:_MOST_STEPS], start=1):
-            kind = STEP_LABELS.get(str(step["type"]), STEP_LABELS["other"])
-            yield f"step {number}, {kind}", f"{_mark(step, 'no mark')}: {cut(str(step['text']))}"
-        if len(steps) > _MOST_STEPS:
-            yield "further steps", f"{len(steps) - _MOST_STEPS} are left out"
+        mark = _by_judges(hits, "there", "missing") if hits else "not judged"
+        one_voice = hits and len(set(hits)) == 1
+        gold.append(
+            CardStep(kind=STEP_LABELS[step.type], mark=mark, right=hits[0] if one_voice else None)
+        )
+    if not given:
+        return tuple(gold), (), ()
+    judge, steps = next(iter(given.items()))
+    counted = [step for step in steps if step["type"] in STEPS]
+    match = sum(step["judgment"] == "Match" for step in counted)
+    own = tuple(
+        CardStep(
+            kind=STEP_LABELS.get(str(step["type"]), STEP_LABELS["other"]),
+            text=cut(str(step["text"])),
+            mark=_mark(step, "no mark"),
+            right=_RIGHT_MARKS.get(str(step["judgment"])),
+        )
+        for step in steps[:_MOST_STEPS]
+    )
+    who = cut(judge, _MOST_CHARACTERS)
+    lines = [("its own steps", f"{match} of {len(counted)} match, as {who} took the reply apart")]
+    if len(steps) > _MOST_STEPS:
+        lines.append(("further steps", f"{len(steps) - _MOST_STEPS} are left out"))
+    return tuple(gold), own, tuple(lines)
 
 
 def _by_judges(hits: Sequence[bool], yes: str, no: str) -> str:

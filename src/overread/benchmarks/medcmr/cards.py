@@ -15,7 +15,7 @@ from overread.benchmarks.letter_parser import LETTERS
 from overread.benchmarks.medcmr.cases import MedCase, cases_in
 from overread.benchmarks.medcmr.edition import Edition
 from overread.benchmarks.medcmr.verdict_parser import COMPONENTS, COMPONENTS_OF, GRIDS
-from overread.case import Card, Said, Table, Trial
+from overread.case import Card, CardAnswer, CardOption, CardScore, Said, Table, Trial
 
 if TYPE_CHECKING:
     import polars as pl
@@ -73,40 +73,48 @@ def said_of(
             row["order"] or 0,
         ),
     )
-    lines: list[tuple[str, str]] = []
-    for row in ordered:
-        if row["form"] == "mcq":
-            lines.append((_named(row), _choice(case, row)))
-        else:
-            given = scores.get((reader, case.case_id, row["form"], row["image"]), {})
-            lines.extend(_opened(row, given))
-    # The first reply to the item's own images, where it is more than a letter.
-    own = (row for row in ordered if row["image"] == "original" and not row["order"])
-    said = ((row["form"], (row["text"] or "").strip()) for row in own)
-    words = next((text for form, text in said if len(text) >= (_WORDS if form == "mcq" else 1)), "")
-    return Said(reader=reader, lines=tuple(lines), text=words, right=right, flipped=flipped)
+    answers = [
+        _choice(case, row)
+        if row["form"] == "mcq"
+        else _opened(row, scores.get((reader, case.case_id, row["form"], row["image"]), {}))
+        for row in ordered
+    ]
+    return Said(
+        reader=reader,
+        answers=shared.with_changes(answers, "original", lambda one: one.option or None),
+        right=right,
+        flipped=flipped,
+    )
 
 
 def _place(word: str, known: Mapping[str, str]) -> int:
     return [*known, word].index(word)
 
 
-def _named(row: Row) -> str:
-    """`choice, black image`, `choice, options turned by 2`."""
-    form, image, order = row["form"], row["image"], row["order"]
-    parts = [_FORMS.get(form, str(form))]
-    if image != "original":
-        parts.append(IMAGES.get(image, str(image)))
-    return ", ".join([*parts, f"options turned by {order}"] if order else parts)
+def _way_asked(row: Row) -> str:
+    """`choice`, `choice, options turned by 2`."""
+    form, order = row["form"], row["order"]
+    name = _FORMS.get(form, str(form))
+    return f"{name}, options turned by {order}" if order else name
 
 
-def _choice(case: MedCase, row: Row) -> str:
+def _choice(case: MedCase, row: Row) -> CardAnswer:
     """The option in the case's own letters, whatever order it was shown in."""
+    shown, asked, words = row["image"], _way_asked(row), (row["text"] or "").strip()
     if row["outcome"] == "answered" and row["choice"] is not None:
-        return ": ".join(_chosen_option(case, str(row["choice"]), _OPTION))
-    if row["outcome"] != "unparsed":
-        return str(row["outcome"])
-    return f"names no single option: “{cut(row['text'] or '', _OPTION)}”"
+        letter = str(row["choice"])
+        return CardAnswer(
+            shown=shown,
+            asked=asked,
+            text=_chosen_option(case, letter, _OPTION)[0],
+            option=letter,
+            right=letter == case.answer,
+            reply=words if len(words) >= _WORDS else "",
+        )
+    replied = row["outcome"] == "unparsed"
+    text = "names no single option" if replied else str(row["outcome"])
+    wrong = False if replied or row["outcome"] == "refused" else None
+    return CardAnswer(shown=shown, asked=asked, text=text, right=wrong, reply=words)
 
 
 def _chosen_option(case: MedCase, letter: str, most: int) -> tuple[str, str]:
@@ -116,32 +124,36 @@ def _chosen_option(case: MedCase, letter: str, most: int) -> tuple[str, str]:
     return f"{letter}) {cut(words, most)}", "right" if letter == case.answer else "wrong"
 
 
-def _opened(row: Row, given: Given) -> Iterator[tuple[str, str]]:
-    name = _named(row)
+def _opened(row: Row, given: Given) -> CardAnswer:
+    shown, asked, words = row["image"], _way_asked(row), (row["text"] or "").strip()
     replied = row["outcome"] in ("answered", "unparsed")
-    if not replied or not (row["text"] or "").strip():
-        yield name, f"{'a blank reply' if replied else row['outcome']}: scores 0"
-        return
+    if not replied or not words:
+        text = "a blank reply" if replied else str(row["outcome"])
+        return CardAnswer(shown=shown, asked=asked, text=text, note="scores 0")
     answer = row["answer"] if row["outcome"] == "answered" else None
-    yield name, cut(answer) if answer else "no answer section"
-    if not given:
-        yield f"scores of {name}", "not judged"
-    for judge, raw in sorted(given.items()):
-        yield f"scores of {name} by {cut(judge, _OPTION)}", _scored(raw)
+    return CardAnswer(
+        shown=shown,
+        asked=asked,
+        text=cut(answer) if answer else "no answer section",
+        note="" if given else "not judged",
+        reply=words,
+        scores=tuple(_score(judge, raw) for judge, raw in sorted(given.items())),
+    )
 
 
-def _scored(raw: Mapping[str, float] | None) -> str:
-    """`clarity 1 of 1, coherence 0.5 of 1, visual 3 of 4, truth 2 of 4; S = 65`.
-
-    S is the sum of what was given, in tenths, for the weights are the scales; without a score of
+def _score(judge: str, raw: Mapping[str, float] | None) -> CardScore:
+    """S is the sum of what was given, in tenths, for the weights are the scales; without a score of
     what was seen (no caption) there is none.
     """
-    if raw is None:
-        return "could not be read"
-    parts = [f"{one} {raw[one]:g} of {GRIDS[one][-1]:g}" for one in COMPONENTS if one in raw]
-    if len(parts) < len(COMPONENTS):
-        return f"{', '.join(parts)}; no S"
-    return f"{', '.join(parts)}; S = {10 * sum(raw[one] for one in COMPONENTS):g} of 100"
+    parts = [
+        (one, float(raw[one]), float(GRIDS[one][-1])) for one in COMPONENTS if raw and one in raw
+    ]
+    whole = len(parts) == len(COMPONENTS)
+    return CardScore(
+        judge=cut(judge, _OPTION),
+        parts=tuple(parts),
+        total=10 * sum(value for _, value, _ in parts) if whole else None,
+    )
 
 
 # ---------------------------------------------------------------- cards
@@ -213,13 +225,16 @@ def cards(tables: Tables, chosen: Sequence[str], opened: Opened | None = None) -
         texts=_texts,
         slides=lambda case: shared.slides_of(opened(case.case_id) if opened else (), IMAGES),
         said=said,
+        conditions=IMAGES,
+        options=lambda case: (
+            CardOption(key=letter, text=text, right=letter == case.answer)
+            for letter, text in zip(LETTERS, case.options, strict=False)
+        ),
     )
 
 
 def _texts(case: MedCase) -> Iterator[tuple[str, str]]:
     yield "question", case.question
-    for letter, text in zip(LETTERS, case.options, strict=False):
-        yield f"option {letter}{' (right)' if letter == case.answer else ''}", text
     if case.kind == "open":
         yield "true answer", case.answer
     if case.caption:

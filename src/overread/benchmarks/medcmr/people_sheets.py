@@ -17,7 +17,8 @@ from overread.benchmarks.letter_parser import LETTERS
 from overread.benchmarks.medcmr.cases import DIMENSIONS, MedCase, cases_in
 from overread.benchmarks.medcmr.verdict_parser import COMPONENTS
 from overread.case import BadInput
-from overread.judging.sheet import guarded, write_csv
+from overread.judging.sheet import write_csv
+from overread.typeset import guarded
 
 # ---------------------------------------------------------------- cells of a sheet
 

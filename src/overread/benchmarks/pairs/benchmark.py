@@ -218,17 +218,34 @@ class Pairs(Benchmark):
     def card_title(self, case: PairCase) -> str:
         return case.question
 
-    def card_texts(self, case: PairCase) -> Iterator[tuple[str, str]]:
-        yield "options", "; ".join(case.options)
+    def card_options(self, case: PairCase) -> Iterator[oc.CardOption]:
+        for place, text in enumerate(case.options):
+            # Which is right depends on the picture, and stands above each.
+            yield oc.CardOption(key=LETTERS[place], text=text)
+
+    def card_conditions(self, case: PairCase) -> Mapping[str, str]:
+        return {
+            str(number): f"picture {number}: {case.options[place]}"
+            for number, place in enumerate(case.answers, start=1)
+        }
 
     def card_slides(self, case: PairCase) -> Iterator[oc.Slide]:
-        for number, place in enumerate(case.answers):
-            label = f"picture {number + 1}: {case.options[place]}"
-            yield oc.Slide(label=label, picture=self.picture_of(case, number))
+        for number, (shown, label) in enumerate(self.card_conditions(case).items()):
+            yield oc.Slide(label=label, picture=self.picture_of(case, number), shown=shown)
 
-    def card_lines(
+    def card_answers(
         self, case: PairCase, rows: Sequence[Mapping[str, Any]]
-    ) -> Iterator[tuple[str, str]]:
-        for row in rows:
-            named = None if row["choice"] is None else case.options[row["choice"]]
-            yield f"picture {row['picture']}", named or row["outcome"]
+    ) -> Sequence[oc.CardAnswer]:
+        from overread.benchmarks.cards import with_changes
+
+        def answer(row: Mapping[str, Any]) -> oc.CardAnswer:
+            shown, choice = str(row["picture"]), row["choice"]
+            if choice is None:
+                return oc.CardAnswer(
+                    shown=shown, text=str(row["outcome"]), reply=(row["text"] or "").strip()
+                )
+            right = choice == case.answers[row["picture"] - 1]
+            named = case.options[choice]
+            return oc.CardAnswer(shown=shown, text=named, option=LETTERS[choice], right=right)
+
+        return with_changes([answer(row) for row in rows], "1", lambda one: one.option or None)

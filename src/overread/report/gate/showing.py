@@ -14,6 +14,8 @@ from overread.report.gate.judging import OUTCOMES, Gated, Ruling
 from overread.report.gate.weighing import number
 
 _SHOWN = {"pass": "pass", "fail": "FAIL", "cannot tell": "CANNOT TELL", "skipped": "skipped"}
+VERDICTS = {"pass": "PASS", "fail": "FAIL", "cannot tell": "THE DATA CANNOT TELL"}
+"""What the whole of a gate comes to, by its outcome."""
 # What no XML 1.0 document may hold, and marks that turn the direction of writing.
 _UNFIT = re.compile(
     "[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
@@ -50,13 +52,14 @@ def _table(rulings: list[Ruling]) -> Table:
     for one in rulings:
         margin = "-" if one.margin is None else f"{'+' * (one.margin >= 0)}{number(one.margin, 0)}"
         shown = _SHOWN[one.outcome]
-        rows.append(tuple(map(one_line, (one.rule, shown, margin, one.found, one.demanded))))
+        rows.append(tuple(map(one_line, (shown, one.rule, one.found, margin, one.demanded))))
         if one.outcome != "pass":
             notes.append(one_line(f"{shown} {one.rule}: {one.says}. Why the rule: {one.why}"))
     return Table(
         name="gate",
         title=one_line(f"{first.reader}: {where}"),
-        columns=("rule", "outcome", "margin", "found", "demanded"),
+        columns=("outcome", "rule", "found", "margin", "demanded"),
+        headline=("margin",),
         rows=tuple(rows),
         notes=tuple(notes),
         signature=one_line(first.signature or ""),
@@ -76,8 +79,7 @@ def verdict(gated: Gated) -> str:
         )
         if count[outcome]
     ]
-    whole = {"pass": "PASS", "fail": "FAIL", "cannot tell": "THE DATA CANNOT TELL"}
-    return f"{whole[gated.outcome]}: of {len(gated.rulings)} checks {', '.join(parts)}."
+    return f"{VERDICTS[gated.outcome]}: of {len(gated.rulings)} checks {', '.join(parts)}."
 
 
 def junit(gated: Gated) -> bytes:

@@ -347,7 +347,7 @@ def _difference_row(record: Measure) -> Spec:
     return ends(record) | {
         "q": record.q,
         "verdict": verdict if cells.told_apart(record) else alike,
-        "text": f"{cells.percent(value, signed=True)}{cells.interval(record)}",
+        "text": f"{cells.percent(value, signed=True)} {cells.interval(record)}".rstrip(),
         "q_text": f"q {cells.p_value(record.q)}",
     }
 
@@ -394,7 +394,7 @@ def phrasing_lanes(index: Index) -> Figure | None:
     # Wordings of one lane stand a little above each other.
     rows = [
         lane_row(index, reader, record)
-        | {"rate": name, "phrasing": wording, "place": place, "text": cells.cell(record)}
+        | {"rate": name, "phrasing": wording, "place": place, "text": str(cells.cell(record))}
         for reader in index.readers
         for place, wording in enumerate(wordings)
         for name in _WORDING_RATES

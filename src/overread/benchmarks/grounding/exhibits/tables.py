@@ -29,6 +29,7 @@ from overread.benchmarks.grounding.category import (
 )
 from overread.benchmarks.grounding.exhibits.dot_plot import BASELINE, FEW, Index
 from overread.case import Measure, Table
+from overread.typeset import Cell
 
 _RATES: Final = {"cgr": "CGR", "accuracy": "accuracy", "uar": "UAR", "is": "IS"}
 
@@ -242,7 +243,9 @@ def _gap_cells(
         for group in index.groups(name, attribute)
         if (rate := index.known(reader, name, **{attribute: group}))
     )
-    gap = percent(test.value, signed=True) + interval(test) if test.value is not None else NOT_KNOWN
+    gap = NOT_KNOWN
+    if test.value is not None:
+        gap = Cell(percent(test.value, signed=True), interval(test))
     return said or NOT_KNOWN, gap, p_value(test.p), p_value(test.q) + told_apart(test)
 
 

@@ -112,7 +112,7 @@ def _summary_cell(index: HeartIndex, reader: str, column: _Column, setting: Firs
 def _skill_cell(record: Measure | None, absent: str = NOT_KNOWN) -> str:
     """The number stands even where it cannot tell."""
     said = cell(record, unit=FRAMES, absent=absent)
-    return f"{said} cannot tell" if record and CANNOT_TELL in record.flags else said
+    return said + " cannot tell" if record and CANNOT_TELL in record.flags else said
 
 
 def _untold_note(index: HeartIndex) -> list[str]:

@@ -9,7 +9,13 @@ from typing import Final
 import msgspec
 
 from overread.benchmarks.exhibits import tables as shared
-from overread.benchmarks.exhibits.cells import FEW_MARK, NOT_ASKED, cell, pooled, with_tests
+from overread.benchmarks.exhibits.cells import (
+    FEW_MARK,
+    NOT_ASKED,
+    cell,
+    with_pooled,
+    with_tests,
+)
 from overread.benchmarks.exhibits.index import Column, Index, wording_beside
 from overread.benchmarks.exhibits.judges import (
     AGREEMENT,
@@ -246,7 +252,7 @@ def subtypes_table(index: Index) -> Table | None:
         for reader in index.readers:
             found = [c.of(index, reader, dimension=dimension, subtype=subtype) for c in both]
             shown += found
-            said = (_cell(record) + pooled(record) for record in found)
+            said = (with_pooled(_cell(record), record) for record in found)
             rows.append((dimension, marked(subtype, sizes[dimension, subtype]), reader, *said))
     notes = (
         *judged_notes(index),
