@@ -19,7 +19,7 @@ TESTS  ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test quick lint bench bench-peers lock clean
+.PHONY: help demo test quick lint docs bench bench-peers lock clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,6 +39,9 @@ lint: $(VENV)/.dev  ## ruff, mypy --strict, import-linter
 	$(PY) -m mypy --strict src
 	$(VENV)/bin/lint-imports
 
+docs: $(VENV)/.docs  ## the documentation as a site, in site/; a broken link fails
+	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict --quiet
+
 bench: $(VENV)/.dev  ## throughput and memory, as JSON
 	@$(PY) -m bench
 
@@ -46,7 +49,7 @@ bench-peers: $(VENV)/.dev peers  ## whole commands of other tools and ours over 
 	@$(PY) -m bench peers
 
 clean:  ## remove the environment and what the tools left behind
-	rm -rf $(VENV) .peers build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .peers build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
 # ---- the environment: a stamp per lock, so that a changed lock installs again and nothing else does
 
@@ -69,6 +72,11 @@ $(VENV)/.dev: requirements/dev.txt $(META) | $(PY)
 	@$(call install,$(HASHED) -r $<)
 	@$(call install,$(SELF))
 	@touch $@ $(VENV)/.runtime
+
+$(VENV)/.docs: pyproject.toml | $(VENV)/.runtime
+	@echo "installing what the documentation is built with ..."
+	@$(call install,'mkdocs-material>=9.5')
+	@touch $@
 
 # 98 MB. The suite goes on without them; the tests that need them skip and say so.
 .PHONY: weights

@@ -20,6 +20,7 @@ from bench import (
     medcmr,
     million,
     peers,
+    probe,
     rendering,
     report,
     throughput,
@@ -38,6 +39,7 @@ BENCHES = {
     "commands": commands.against_the_loop,
     "coverage": coverage.of_every_measure,
     "category": category.of_every_setting,
+    "probe": probe.of_a_head,
     "peers": peers.against_peers,
 }
 ASKED_FOR = ("peers",)  # stand in environments of their own: make bench-peers

@@ -6,13 +6,26 @@ Evaluation software, not a medical device; a passed gate is not a clearance.
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["BadInput", "Measure", "Run", "__version__", "judge", "load", "run"]
+__all__ = [
+    "BadInput",
+    "Measure",
+    "Model",
+    "Prompt",
+    "Reply",
+    "Run",
+    "__version__",
+    "judge",
+    "load",
+    "run",
+]
 
 if TYPE_CHECKING:
-    from overread.case import BadInput, Measure
+    from overread.case import BadInput, Measure, Prompt, Reply
+    from overread.readers import Model
     from overread.runs import Run, judge, load, run
 
 _HOME = dict.fromkeys(("run", "judge", "load", "Run"), "overread.runs")
+_HOME["Model"] = "overread.readers"
 
 
 def __getattr__(name: str) -> Any:

@@ -225,10 +225,15 @@ class Decoding(msgspec.Struct, frozen=True, gc=False):
 
 
 class Request(msgspec.Struct, frozen=True, gc=False):
-    """What a reader gets: messages with picture slots, and decoding. Never the case."""
+    """What a reader gets: messages with picture slots, and decoding. Never the case.
+
+    `topic` names what the question asks about, for readers that take no words (`told_topic`): a
+    finding, or "not FINDING" where its absence is asked for. It says no more than the question.
+    """
 
     messages: tuple[Message, ...]
     decoding: Decoding = Decoding()
+    topic: str = ""
 
     @property
     def pictures(self) -> tuple[Picture, ...]:
@@ -242,15 +247,20 @@ class Request(msgspec.Struct, frozen=True, gc=False):
         """The request as a reader of these traits may see it.
 
         Text-only readers lose every picture and clip here, before keys are made or pixels rendered:
-        their swap and mask trials have the key of the original trial and cost no call. Others get
-        clips in the form they take. What the user set for this reader's decoding replaces what the
-        benchmark asked for, and what is to stand around its messages is put there.
+        their swap and mask trials have the key of the original trial and cost no call. Readers that
+        are told the topic lose every word, and no other is told it. Others get clips in the form
+        they take. What the user set for this reader's decoding replaces what the benchmark asked
+        for, and what is to stand around its messages is put there.
         """
         decoding, messages, form = traits.adjust(self.decoding), self.messages, traits.clips
         if traits.modality == "text":
             messages = tuple(
                 Message(m.role, tuple(p for p in m.parts if isinstance(p, str))) for m in messages
             )
+        elif traits.told_topic:
+            shown = (tuple(p for p in m.parts if not isinstance(p, str)) for m in messages)
+            messages = tuple(Message("user", parts) for parts in shown if parts)
+            return Request(messages, decoding, self.topic)
         elif any(clip.form != form for clip in self.clips):
             messages = tuple(
                 Message(
@@ -259,7 +269,7 @@ class Request(msgspec.Struct, frozen=True, gc=False):
                 for m in messages
             )
         messages = traits.framed(messages)
-        same = decoding is self.decoding and messages is self.messages
+        same = decoding is self.decoding and messages is self.messages and not self.topic
         return self if same else Request(messages, decoding)
 
 
@@ -291,8 +301,8 @@ class Prompt(msgspec.Struct, frozen=True, gc=False):
     `digest` names the request it was rendered from (hexadecimal), for readers that look replies up.
     `draw` names the reply (hexadecimal) where it is sampled: readers that draw it themselves take
     their seed from it, so that repeats and cases differ and the same command draws the same.
-    `case` is the item's id for controls that are made of the cases (`Traits.told_case`); it is
-    empty for every other reader.
+    `case` is the item's id for controls that are made of the cases (`Traits.told_case`), `topic`
+    the request's for readers that take no words; both are empty for every other reader.
     """
 
     messages: tuple[PromptMessage, ...]
@@ -300,6 +310,7 @@ class Prompt(msgspec.Struct, frozen=True, gc=False):
     digest: str = ""
     draw: str = ""
     case: str = ""
+    topic: str = ""
 
     @property
     def text(self) -> str:
@@ -390,7 +401,7 @@ class Traits(msgspec.Struct, frozen=True, kw_only=True):
     temperature "server" sends none at all, for servers that refuse the field. `clips` is the form
     in which it takes them. `system`, `before` and `after` are texts put around what it is asked.
     `told_case`: the engine tells it which case it is asked about. Only a control can be: no spec
-    has it.
+    has it. `told_topic`: it takes no words, and is told the name of what is asked about instead.
     """
 
     modality: Modality = "multimodal"
@@ -398,6 +409,7 @@ class Traits(msgspec.Struct, frozen=True, kw_only=True):
     reasoning: bool = False
     knows_truth: bool = False
     told_case: bool = False
+    told_topic: bool = False
     max_tokens: int | None = None
     temperature: float | Literal["server"] | None = None
     logprobs: int | None = None
@@ -732,6 +744,9 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
         }
         _save("table", path, making)
 
+    def __repr__(self) -> str:
+        return f"<Table {self.name}: {self.title}, {len(self.rows)} rows>"
+
     def _repr_html_(self) -> str:
         """The table in a notebook."""
         return typeset.html_table(self)
@@ -780,6 +795,9 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
             ".csv": self._csv,
         }
         _save("figure", path, making)
+
+    def __repr__(self) -> str:
+        return f"<Figure {self.name}: {self.title}>"
 
     def _repr_svg_(self) -> str:
         """The drawing in a notebook."""

@@ -469,6 +469,16 @@ def _note_lines(table: Table) -> float:
     return sum(points(note, _SMALL) for note in table.notes) / COLUMN
 
 
+def paragraphs(parts: Mapping[str, Sequence[str]], signature: str) -> str:
+    """Sentences as paragraphs, each under its name; the signature is a comment."""
+    made = [
+        rf"\paragraph{{{escaped(name)}}} " + " ".join(map(_sentence, said))
+        for name, said in parts.items()
+        if said
+    ]
+    return f"% {_comment(signature)}\n" + "\n\n".join(made) + "\n"
+
+
 def _latex_cell(cell: str, *, breaks: bool) -> str:
     if isinstance(cell, Cell) and cell.interval:
         return rf"\withinterval{{{escaped(cell.value + cell.after)}}}{{{escaped(cell.interval)}}}"

@@ -101,7 +101,7 @@ def test_methods() -> None:
     told = carried_out('The audit of "X"', BOOK, BOOK.corrected)
     assert told == (
         'The audit of "X" was carried out under the rules "corrected" of Overread, which differ '
-        "from those of the published code in parser."
+        "from those of the published code in one respect (see the supplement)."
     )
     assert carried_out("It", BOOK, BOOK.authors).endswith("which are those of the published code.")
     assert edition_line(BOOK.authors).endswith("edition “authors”.")

@@ -29,6 +29,7 @@ PLACE = "PLACE"
 _G = ["run", "grounding", "--cases", "phantom:16", "--reader", "control:looks"]
 _BUILD = ["build", "grounding", "--out", "new"]
 _MIMIC = [*_BUILD, "--mimic", "jpg", "--patients", "jpg/patients", "--ms-cxr", "jpg/boxes"]
+_FIT = ["--train", "own.csv", "--column", "patient=image", "--encoder", "builtin"]
 OPTIONS: dict[str, list[str]] = {
     "build --out": [*_BUILD[:-1], PLACE, "--nih", "folder"],
     "build --mimic": [*_BUILD, "--mimic", PLACE, "--ms-cxr", "boxes.csv"],
@@ -87,6 +88,8 @@ OPTIONS: dict[str, list[str]] = {
     "plan --store": ["plan", *_G[1:], "--store", PLACE],
     "plan --requests": ["plan", *_G[1:], "--requests", PLACE],
     "power --pilot": ["power", "--half-width", "0.05", "--pilot", PLACE],
+    "probe fit --out": ["probe", "fit", *_FIT, "--out", PLACE],
+    "probe fit --images": ["probe", "fit", *_FIT, "--out", "new", "--images", PLACE],
     "published --beside": ["published", "grounding", "--beside", PLACE],
     "rank-sample run": ["rank-sample", PLACE, "--out", "new"],
     "rank-sample --out": ["rank-sample", "medcmr", "--out", PLACE],
@@ -115,6 +118,9 @@ NAMED = {
     "heartbeat --cases": ["run", "heartbeat", "--cases", PLACE, "--reader", "control:area"],
     "m3cot --cases": ["run", "m3cot", "--cases", PLACE, "--reader", "control:clinician"],
     "medcmr --cases": ["run", "medcmr", "--cases", PLACE, "--reader", "control:oracle"],
+    "--reader probe:": [*_G[:-1], f"probe:{PLACE}"],
+    "probe fit --train": ["probe", "fit", "--train", PLACE, *_FIT[2:], "--out", "new"],
+    "probe fit --cases": ["probe", "fit", *_FIT, "--cases", PLACE, "--out", "new"],
     "--reader recorded:": [*_G[:-1], f"recorded:{PLACE}"],
     "--set ratings": [*_G, "--set", f"ratings={PLACE}"],
     "--set root": [*_G, "--set", f"root={PLACE}"],

@@ -64,7 +64,7 @@ def test_names_of_other_kinds(text: str, name: str) -> None:
         ("no:model", "expected one of"),
         ("hf:m?batch=0", "batch is 0; it is from 1 to 1024"),
         ("hf:m?dtype=int8", "dtype"),
-        ("openai:m@http://h/v1?batch=4", "batch is an option of hf: and vllm: readers"),
+        ("openai:m@http://h/v1?batch=4", "batch is an option of hf:, vllm: and probe: readers"),
         ("openai:model", "openai:MODEL@BASE_URL"),
         ("openai:@http://h/v1", "openai:MODEL@BASE_URL"),
         ("openai:m@ftp://h/v1", "base URL"),

@@ -161,3 +161,34 @@ def test_ratings_that_cannot_be_read_are_known_before_anybody_is_asked(overread:
         assert done.code == 2
         assert "there is no such file or folder" in done.complaint
     assert not Path(".overread").exists()
+
+
+def test_a_duration_is_that_of_the_declared_or_the_measured_rate(overread: Overread) -> None:
+    with served(control="looks") as server:
+        spec = f"openai:m@{server.base_url}?price_in=1&currency=EUR"
+        (unknown,) = forecast(overread, "--reader", spec)
+        (declared,) = forecast(overread, "--reader", f"{spec}&rpm=60")
+        assert (unknown["duration"], unknown["rate_is"]) == (None, None)
+        assert (declared["rate"], declared["rate_is"]) == (1.0, "declared")
+        assert declared["duration"] == declared["calls"]
+        shown = overread("plan", "grounding", *CASES, "--reader", f"{spec}&rpm=60").out
+    assert " EUR" in shown
+    assert "57 s" in shown
+    assert "1 calls a second, as declared" in shown
+
+
+def test_the_measured_rate_is_that_of_the_last_burst(tmp_path: Path) -> None:
+    from overread.case import Reply
+    from overread.engine import Enrolment, Store
+
+    with Store(tmp_path / "store.sqlite") as store:
+        dataset = store.dataset_id("b", "d", "open")
+        store.enrol([Enrolment(identity="i", label="l")], dataset)
+        asker = next(iter(store._askers.values()))
+        rows = [(bytes([n]) * 16, dataset, Reply("x")) for n in range(60)]
+        store.commit(rows, [], asker)
+        for n, (key, *_) in enumerate(rows):  # twenty long ago, then two a second
+            at = 100 if n < 20 else 1000 + n // 2
+            store._write.execute("UPDATE replies SET at=? WHERE key=?", (at, key))
+        assert store.rate("i") == pytest.approx(40 / 19, rel=0.1)
+        assert store.rate("another") is None

@@ -231,6 +231,10 @@ class Benchmark:
     """Measures by case: a case is right whose first is 1, and flipped whose second is 0."""
     owner_fields: ClassVar[tuple[str, ...]] = ()
     """Fields of a case that name its patients or images: cases that share one are alike."""
+    topics: ClassVar[tuple[str, ...]] = ()
+    """What readers that take no words may be asked about by name (`Request.topic`)."""
+    patient_field: ClassVar[str] = ""
+    """The field of a case that names its patient."""
     builder: ClassVar[str] = ""
     """What makes its sets of official files, a module with `Recipe` and `build`."""
     word_power: ClassVar[str] = ""

@@ -85,6 +85,11 @@ def with_phantoms(tell: Callable[[str], None] | None = None) -> Iterator[type[Be
     return (one for one in classes(tell) if one.phantoms is not None)
 
 
+def with_topics() -> list[str]:
+    """Every benchmark that can ask readers which take no words."""
+    return [one.name for one in classes() if one.topics]
+
+
 def builder(name: str) -> Any:
     """The module with `Recipe` and `build` that makes a benchmark's sets of official files."""
     place = class_of(name).builder

@@ -391,7 +391,9 @@ class Rulebook(msgspec.Struct, Generic[R, Asked], dict=True):
                 name=name,
                 default=option.written or _word(getattr(default, name)),
                 published=None,
-                value=_word(getattr(asked, name)),
+                value=_file_names(getattr(asked, name))
+                if option.place
+                else _word(getattr(asked, name)),
                 shown=option.shown,
                 takes=_takes(option.reads),
                 decides=option.why,
@@ -409,6 +411,11 @@ def _word(value: Any) -> str:
     if isinstance(value, tuple | list | frozenset):
         return ",".join(map(_word, value))
     return "" if value is None else str(value)
+
+
+def _file_names(value: str | None) -> str:
+    """The files of an option without their folders, which say whose machine it was."""
+    return ",".join(Path(part).name for part in (value or "").split(",") if part)
 
 
 def _takes(reads: Reading) -> str:

@@ -199,10 +199,14 @@ TESTS: Final = (
 
 
 def carried_out(what: str, book: Rulebook[Any, Any], rules: EditionRules) -> str:
-    """Under which rules, and which of them are not the published ones."""
-    other = book.departures(rules)
-    how = f"differ from those of the published code in {listed(other)}" if other else ""
-    how = how or "are those of the published code"
+    """Under which rules, and how many of them are not the published ones.
+
+    Which they are stands in the table of settings: names of settings are no prose.
+    """
+    other = len(book.departures(rules))
+    some = "one respect" if other == 1 else f"{other} respects"
+    how = f"differ from those of the published code in {some} (see the supplement)"
+    how = how if other else "are those of the published code"
     return f'{what} was carried out under the rules "{rules.label}" of Overread, which {how}.'
 
 

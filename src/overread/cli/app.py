@@ -53,6 +53,11 @@ COMMANDS: Final = Commands(
         "settings": "reference:settings",
         "options": "reference:options",
         "completion": "completion:completion",
+        "probe": Commands(
+            "overread probe",
+            "Readers without words: a frozen encoder and a head for each finding.",
+            {"fit": "probe:fit"},
+        ),
         "store": Commands(
             "overread store",
             "The reply store: what is kept, and having it forgotten.",

@@ -34,10 +34,11 @@ class WrongWords(Exception):
 class Argument(NamedTuple):
     """A parameter that is known by its place; of a list, all words that are left.
 
-    `completes` is what a shell may offer for it (completion.py).
+    `completes` is what a shell may offer for it (completion.py). Help that takes time to make is a
+    function.
     """
 
-    help: str
+    help: str | Callable[[], str]
     metavar: str = ""
     completes: str = ""
 
@@ -296,7 +297,8 @@ def _listed(title: str, rows: Sequence[tuple[str, str]]) -> Iterator[str]:
 def _help_of(called: str, command: Callable[..., int], parameters: Sequence[Parameter]) -> str:
     usage, places, options = ["Usage:", called, "[OPTIONS]"], [], []
     for one in parameters:
-        about = f"{one.about.help}{_beside(one)}"
+        said = one.about.help
+        about = f"{said if isinstance(said, str) else said()}{_beside(one)}"
         if isinstance(one.about, Argument):
             word = f"{one.shown}..." if one.many else one.shown
             usage.append(word if one.required else f"[{word}]")

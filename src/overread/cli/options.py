@@ -19,13 +19,19 @@ if TYPE_CHECKING:
     from overread.engine import Tally
     from overread.runs import Run
 
-# Listed, not imported: what each is becomes known when one is used.
-_NAMES = " or ".join(", ".join(benchmark_names()).rsplit(", ", 1))
-BENCHMARK_HELP = f"A benchmark: {_NAMES}."
-Benchmark = Annotated[str, Argument(help=BENCHMARK_HELP, completes="benchmarks")]
+
+def _names() -> str:
+    """Listed, not imported: what each is becomes known when one is used."""
+    return " or ".join(", ".join(benchmark_names()).rsplit(", ", 1))
+
+
+def benchmark_help() -> str:
+    return f"A benchmark: {_names()}."
+
+
+Benchmark = Annotated[str, Argument(help=benchmark_help, completes="benchmarks")]
 BenchmarkOrStudy = Annotated[
-    str,
-    Argument(help=f"{_NAMES}; or a study file, .toml.", completes="benchmarks"),
+    str, Argument(help=lambda: f"{_names()}; or a study file, .toml.", completes="benchmarks")
 ]
 Folder = Annotated[Path, Argument(help="A run folder.")]
 Folders = Annotated[list[Path], Argument(help="Run folders.")]

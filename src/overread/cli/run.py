@@ -223,11 +223,11 @@ def _cost(forecast: Forecast) -> str:
 
 def _duration(forecast: Forecast) -> str:
     """`2 h 10 min`, or a dash where no speed is known."""
-    if forecast.seconds is None:
+    if forecast.duration is None:
         return "–"
-    minutes = forecast.seconds / 60
+    minutes = forecast.duration / 60
     if minutes < 1:
-        return f"{forecast.seconds:.0f} s"
+        return f"{forecast.duration:.0f} s"
     hours, rest = divmod(round(minutes), 60)
     return f"{hours} h {rest} min" if hours else f"{rest} min"
 

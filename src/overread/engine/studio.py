@@ -94,7 +94,8 @@ def digests(request: Request, source_digest: SourceDigest) -> tuple[bytes, dict[
             pictures[part] = named
             parts.append(named)
         messages.append((message.role, parts))
-    return _digest(_encode((messages, request.decoding))), pictures
+    named_topic = (request.topic,) if request.topic else ()
+    return _digest(_encode((messages, request.decoding, *named_topic))), pictures
 
 
 def request_digest(request: Request, source_digest: SourceDigest) -> bytes:
@@ -152,7 +153,7 @@ class Studio:
                     kept = self.cache.peek(key)
                     parts.append(kept if kept is not None else await self._rendered_once(part, key))
             messages.append(oc.PromptMessage(message.role, tuple(parts)))
-        return oc.Prompt(tuple(messages), request.decoding, digest.hex())
+        return oc.Prompt(tuple(messages), request.decoding, digest.hex(), topic=request.topic)
 
     async def _rendered_once(self, picture: Slot, key: bytes) -> Shown | ShownClip:
         """Render in a thread; those who ask meanwhile await it without a thread of their own.

@@ -374,18 +374,19 @@ def clustered_share(record: Measure, hits: Mask, clusters: Ints, *, robust: bool
     if not n:
         return noted(msgspec.structs.replace(record, n=0, k=0), NOTHING)
     filled = msgspec.structs.replace(record, value=k / n, n=n, k=k)
-    if clusters.min() == clusters.max():
+    codes = counted_from_zero(clusters)
+    units = int(codes.max()) + 1
+    if units == 1:
         return noted(filled, ONE_CLUSTER)
     differing = np.inf
     if robust:
-        found, effect = shared(hits, clusters)
-        differing = differing_clusters(hits, clusters)
+        found, effect = shared(hits, codes)
+        differing = differing_clusters(hits, codes)
     else:
         effect = design_effect(hits, clusters)
         found = wilson(k, n, design_effect=effect)
     made = msgspec.structs.replace(filled, se=found.sd, low=found.low, high=found.high)
     made = with_method(made, Method(kind="wilson", effect=effect))
-    units = int(counted_from_zero(clusters).max()) + 1
     return flagged_few(made, units, differing) if robust else made
 
 

@@ -1,5 +1,6 @@
 """Readers: whatever can reply to a trial, and the guard on where questions may go."""
 
+from overread.readers.from_python import Model, PythonReader
 from overread.readers.guard import Guard, is_private
 from overread.readers.registry import Altered, Attesting, Served, models_of, open_reader, unlisted
 from overread.readers.secret import Secret
@@ -10,6 +11,8 @@ __all__ = [
     "Altered",
     "Attesting",
     "Guard",
+    "Model",
+    "PythonReader",
     "ReaderSpec",
     "Secret",
     "Served",

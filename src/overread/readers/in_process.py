@@ -17,7 +17,17 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
-from overread.case import BadInput, Fact, Limits, Prompt, ReaderFailure, Reply, Shown, printable
+from overread.case import (
+    BadInput,
+    Fact,
+    Limits,
+    Prompt,
+    ReaderFailure,
+    Reply,
+    Shown,
+    Traits,
+    printable,
+)
 from overread.readers.spec import ReaderSpec
 
 Outcome: TypeAlias = Reply | ReaderFailure
@@ -78,11 +88,16 @@ class InProcessReader:
     """
 
     def __init__(
-        self, spec: ReaderSpec, identity: str, batch: int, load: Callable[[], Engine]
+        self,
+        spec: ReaderSpec,
+        identity: str,
+        batch: int,
+        load: Callable[[], Engine],
+        traits: Traits | None = None,
     ) -> None:
         self.name = spec.name
         self.identity = identity
-        self.traits = spec.traits
+        self.traits = spec.traits if traits is None else traits
         line = _IN_LINE * batch
         self.limits = spec.limits(Limits(concurrency=line, begin=line, attempts=1))
         self._load = load

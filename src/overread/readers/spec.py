@@ -19,18 +19,19 @@ KINDS: dict[str, str] = {
     "openai": "overread.readers.registry:open_served",
     "hf": "overread.readers.huggingface:open_reader",
     "vllm": "overread.readers.vllm_offline:open_reader",
+    "probe": "overread.readers.probe.reader:open_reader",
     "control": "overread.readers.registry:open_reader",
     "recorded": "overread.readers.registry:open_recorded",
 }
-_WITH_WEIGHTS = ("hf", "vllm")
+_WITH_WEIGHTS = ("hf", "vllm", "probe")
 # Options that only some kinds have.
 OF_KINDS: dict[str, tuple[str, ...]] = {
     "dtype": ("hf", "vllm"),
     "quantisation": ("hf", "vllm"),
-    "device": ("hf",),
+    "device": ("hf", "probe"),
     "attention": ("hf",),
     "backend": ("hf",),
-    "batch": ("hf", "vllm"),
+    "batch": ("hf", "vllm", "probe"),
 }
 # Keys by what their issuers put first, web tokens, and headers that carry one.
 _LOOKS_LIKE_KEY = re.compile(
@@ -315,7 +316,7 @@ def _check(shown: str, spec: ReaderSpec) -> None:
             raise BadInput(f'reader "{shown}": {name} is {value}; it is from {low:g} to {high:g}.')
     for name, kinds in OF_KINDS.items():
         if getattr(spec, name) is not None and spec.kind not in kinds:
-            of = " and ".join(f"{kind}:" for kind in kinds)
+            of = " and ".join(", ".join(f"{kind}:" for kind in kinds).rsplit(", ", 1))
             raise BadInput(f'reader "{shown}": {name} is an option of {of} readers. Leave it out.')
     for name in _TEXTS:
         text = getattr(spec, name) or ""

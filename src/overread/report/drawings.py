@@ -251,26 +251,25 @@ def _mark_readers(root: Element, figure: Figure) -> None:
             element.set(_READER, number)
 
 
-def _written(element: Element, ids: dict[str, str]) -> Iterator[str]:
+def _written(element: Element, ids: dict[str, str]) -> list[str]:
+    """An element as parts of text; none of one that may not be there or shows nothing."""
     tag = element.tag.rpartition("}")[2]
     if tag not in _TAGS or element.get("display") == "none" or _invisible(element):
-        return
-    picture = _picture(element)
+        return []
+    picture = _picture(element) if tag == "image" else None
     if tag == "image" and picture is None:
-        return
-    children = [part for child in element for part in _written(child, ids)]
-    text = element.text or ""
+        return []
+    children: list[str] = []
+    for child in element:
+        children += _written(child, ids)
     if tag == "g" and not children:
-        return
-    yield f"<{tag}"
-    for name, value in _attributes(element, ids):
-        yield f' {name}="{escape(value)}"'
+        return []
+    parts = [f"<{tag}"]
+    parts += [f' {name}="{escape(value)}"' for name, value in _attributes(element, ids)]
     if tag == "image":
-        yield f' href="{picture}"'
-    yield ">"
-    yield shown(text if tag in ("text", "tspan") else "")
-    yield from children
-    yield f"</{tag}>"
+        parts.append(f' href="{picture}"')
+    text = shown((element.text or "") if tag in ("text", "tspan") else "")
+    return [*parts, f">{text}", *children, f"</{tag}>"]
 
 
 def _picture(element: Element) -> str | None:

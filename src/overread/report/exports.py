@@ -17,7 +17,7 @@ import msgspec
 from overread.case import BadInput, Figure, Measure, Table
 from overread.files import MOST_TOML, open_file, read_bytes
 from overread.report.reported import Exhibit, Reported
-from overread.typeset import csv_text, latex_table, table_csv
+from overread.typeset import csv_text, latex_table, paragraphs, table_csv
 
 CONTENTS: Final = "contents.csv"
 SUFFIXES: Final = ("svg", "pdf", "png")
@@ -70,7 +70,27 @@ def write_latex_files(
     """
     named = list(_named(runs, Table))
     check_columns(columns, (table for _, table in named))
-    return [write_table(folder / f"{stem}.tex", table, columns) for stem, table in named]
+    written = [write_table(folder / f"{stem}.tex", table, columns) for stem, table in named]
+    return written + list(_write_paragraphs(folder, runs))
+
+
+def _write_paragraphs(folder: Path, runs: Sequence[Reported]) -> Iterator[Exported]:
+    """`BENCHMARK-methods.tex`: what was asked, shown and counted, and what to doubt, in prose."""
+    met: list[str] = []
+    for run in runs:
+        record = run.record
+        met.append(record.benchmark)
+        count = met.count(record.benchmark)
+        stem = f"{record.benchmark}{f'-{count}' if count > 1 else ''}-methods"
+        if not run.methods:
+            continue
+        parts = (("Methods", run.methods), ("Limitations", run.limitations))
+        text = paragraphs(dict(parts), record.signature)
+        (folder / f"{stem}.tex").write_text(text, encoding="ascii")
+        title = "Methods and limitations"
+        yield Exported(
+            file=f"{stem}.tex", kind="paragraphs", title=title, signature=record.signature
+        )
 
 
 def check_columns(columns: Sequence[str], tables: Iterable[Table]) -> None:
@@ -130,6 +150,7 @@ def _named(runs: Sequence[Reported], kind: type[_E]) -> Iterator[tuple[str, _E]]
         lead = benchmark if count == 1 else f"{benchmark}-{count}"
         called: list[tuple[str, Exhibit]] = [(one.name, one) for one in run.exhibits]
         called += [(f"published-{table.name}", table) for table in run.published]
+        called += [(run.settings.name, run.settings)] if run.settings is not None else []
         for name, exhibit in called:
             stem = _free(f"{lead}-{name}", taken)
             if isinstance(exhibit, kind):

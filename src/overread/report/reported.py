@@ -28,6 +28,7 @@ class Reported(msgspec.Struct, frozen=True, kw_only=True):
     boxes are in those pixels; the page shrinks them. A slide without one is named and not shown.
     `units` say what the measures of headlines are counted in, where their names do not.
     `facets` are the words cards may be filtered by; where there are none, those of the cards.
+    `settings` are the rules and options it was made under, a table for a supplement.
     `include_images` says that whoever asked for the page may see pictures and texts of a set that
     is not open: without it the page leaves them out, whatever it is given. `drawings` are those of
     its last page, and become those of this one.
@@ -39,6 +40,7 @@ class Reported(msgspec.Struct, frozen=True, kw_only=True):
     headlines: Sequence[Headline] = ()
     methods: Sequence[str] = ()
     limitations: Sequence[str] = ()
+    settings: Table | None = None
     published: Sequence[Table] = ()
     cards: Sequence[Card] = ()
     card_total: int = 0

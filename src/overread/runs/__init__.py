@@ -6,8 +6,8 @@ Each is imported on first use: a command pays for what it needs.
 from typing import TYPE_CHECKING, Any
 
 __all__ = [
-    "Batch", "Checked", "Forecast", "Power", "Run", "Transfer", "Unfinished", "compare",
-    "default_store", "demo", "error_sample", "examine", "gate", "import_batch",
+    "Batch", "Checked", "Fitted", "Forecast", "Power", "Run", "Transfer", "Unfinished", "compare",
+    "default_store", "demo", "error_sample", "examine", "fit_probe", "gate", "import_batch",
     "import_results", "judge", "judge_sample", "load", "measure", "open_cases",
     "open_in_browser", "person_agreement", "phantom_cases", "plan", "plan_batch", "plan_study",
     "power", "published_figures", "published_list", "rank_sample", "reach", "report", "run",
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from overread.runs._opening import open_cases, phantom_cases
     from overread.runs._planning import Forecast, plan
     from overread.runs._power import Power, power
+    from overread.runs._probe import Fitted, fit_probe
     from overread.runs._published import published_figures, published_list
     from overread.runs._reach import reach
     from overread.runs._reporting import gate, report, write_comparisons
@@ -51,6 +52,7 @@ _HOMES = {
     "_opening": "open_cases phantom_cases",
     "_planning": "Forecast plan",
     "_power": "Power power",
+    "_probe": "Fitted fit_probe",
     "_published": "published_figures published_list",
     "_reach": "reach",
     "_reporting": "gate report write_comparisons",

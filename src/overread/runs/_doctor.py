@@ -33,6 +33,7 @@ _CORE = (
 _EXTRAS = {
     "dicom": (("pylibjpeg", "openjpeg", "gdcm"), "some compressed DICOM files cannot be decoded"),
     "hf": (("torch", "transformers"), "models cannot be asked in this process (hf:MODEL)"),
+    "probe": (("onnxruntime", "sklearn"), "no probe can be fitted (overread probe fit)"),
     "nifti": (("nibabel",), "clips in NIfTI, such as CAMUS, cannot be opened"),
 }
 _PROXIES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")

@@ -41,6 +41,16 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     headlines: list[Headline] = []
     tallies: dict[str, Tally] = {}
 
+    def __repr__(self) -> str:
+        names = ", ".join(reader.name for reader in self.record.readers)
+        return f"<Run of {self.record.benchmark} in {self.folder}: {names}>"
+
+    def _repr_html_(self) -> str:
+        """The answers of the run in a notebook, and its first table."""
+        from overread.runs._reporting import shown_in_a_notebook
+
+        return shown_in_a_notebook(self)
+
     @property
     def measures(self) -> pl.DataFrame:
         """One row per record of `measures.json`; `by` and other mappings are JSON text."""

@@ -29,7 +29,7 @@ from overread.typeset import guarded
 if TYPE_CHECKING:
     # What asks is imported where somebody is asked: measuring pays for none of it.
     from overread.engine import Enrolment
-    from overread.readers import ReaderSpec
+    from overread.readers import Model, ReaderSpec
 
 # A film takes some 200 kB: a slip of the finger must not fill the disk.
 _MOST_PHANTOMS = 100_000
@@ -69,11 +69,24 @@ class Seat(msgspec.Struct, frozen=True):
         return f"{'judge ' * self.judges}{self.reader.name}"
 
 
-def seat_of(reader: Reader) -> Seat:
+def seat_of(reader: Reader | Model) -> Seat:
     """A reader that no spec named: a control, or one that a program made."""
-    from overread.readers import ReaderSpec
+    from overread.readers import Model, PythonReader, ReaderSpec
 
+    if isinstance(reader, Model):
+        reader = PythonReader(reader)
+    if not isinstance(reader, Reader):
+        raise BadInput(
+            f"a reader is {_kind(reader)}; give a spec such as openai:MODEL@URL, a table of one, "
+            "or an overread.Model of your own."
+        )
     return Seat(reader, ReaderSpec(kind="control", model=reader.name, label=reader.name))
+
+
+def _kind(value: object) -> str:
+    """What a value is, for a line on what it should have been."""
+    name = value.__name__ if isinstance(value, type) else type(value).__name__
+    return f"the class {name} itself" if isinstance(value, type) else f"of the type {name}"
 
 
 def open_cases(
@@ -82,6 +95,10 @@ def open_cases(
     """Open a benchmark over a case file, or over `phantom:N[:SEED]`, made once and kept."""
     from overread.benchmarks.registry import class_of
 
+    if not isinstance(benchmark, str):
+        raise BadInput(f"benchmark is {_kind(benchmark)}; give its name.")
+    if not isinstance(cases, str | Path):
+        raise BadInput(f'cases is {_kind(cases)}; give a path, or "phantom:480".')
     return class_of(benchmark).open(case_file(benchmark, cases), edition, settings)
 
 
@@ -158,6 +175,8 @@ def open_readers(
     """
     from overread.readers import Guard, WholeClips, open_reader, parse_spec
 
+    if isinstance(readers, str | Mapping) or not isinstance(readers, Sequence):
+        raise BadInput(f'readers is {_kind(readers)}; give a list, as ["control:looks"].')
     if not readers:
         raise BadInput("no reader was given. Give at least one with --reader, as control:looks.")
     if concurrency is not None and not 1 <= concurrency <= _MOST_CALLS:

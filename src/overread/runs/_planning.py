@@ -34,9 +34,9 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     what would be rendered, a clip by its frames. `undigested` counts
     trials whose pictures were never read, so that nobody can say whether their replies are kept;
     they are counted as calls. Of a judge, whose questions hang on the replies, all is an estimate.
-    Tokens are an estimate, `tokens_out` at most the whole budget. `seconds` are what the calls take
-    at `rate` calls a second: `measured` when the reader last answered, or `declared` by its limits;
-    None where neither is known.
+    Tokens are an estimate, `tokens_out` at most the whole budget. `duration` is what the calls
+    take in seconds, at `rate` calls a second: `measured` when the reader last answered, or
+    `declared` by its limits; None where neither is known.
     """
 
     reader: str
@@ -50,7 +50,7 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     tokens_out: int
     cost: float | None
     currency: str | None = None
-    seconds: float | None = None
+    duration: float | None = None
     rate: float | None = None
     rate_is: Literal["measured", "declared"] | None = None
     judges: bool = False
@@ -169,7 +169,7 @@ def _duration(seat: Seat, calls: int, tokens: int, store: Store) -> dict[str, An
         rate, source = min(declared), "declared"
     else:
         return {"currency": spec.currency}
-    return {"currency": spec.currency, "seconds": calls / rate, "rate": rate, "rate_is": source}
+    return {"currency": spec.currency, "duration": calls / rate, "rate": rate, "rate_is": source}
 
 
 def _text_tokens(request: Request) -> int:

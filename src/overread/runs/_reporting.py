@@ -30,6 +30,7 @@ from overread.case import (
     Policy,
     Shown,
     Source,
+    Table,
 )
 from overread.records import RUN_FILES, RunRecord, check_folder, folder_being_written, make_private
 from overread.report import DISCLAIMER
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from overread.report.exports import Exported
     from overread.report.gate import Gated, GatedRun, Outcome
     from overread.runs._comparing import Comparison
+    from overread.runs._measuring import Run
 
 _PAGE: Final = "report.html"
 _MOST_CARDS: Final = 2_000
@@ -110,6 +112,7 @@ def reported(
         headlines=headlines,
         methods=bench.methods(None if asked == bench.edition else asked),
         limitations=bench.limitations(measures),
+        settings=_settings_of(bench, record),
         published=published_beside(record, kept.measures),
         cards=shown,
         card_total=total,
@@ -134,6 +137,31 @@ def _units(bench: Benchmark, headlines: Sequence[Headline]) -> dict[str, Unit]:
     """What the numbers that decide are counted in, as far as the benchmark declares it."""
     names = dict.fromkeys(one.measure.measure for one in headlines)
     return {name: unit for name in names if (unit := bench.unit_of(name)) is not None}
+
+
+def _settings_of(bench: Benchmark, record: RunRecord) -> Table | None:
+    """Every rule and option that the run was measured under, beside what the published code has."""
+    if bench.book is None:
+        return None
+    found = bench.book.listing(bench.rules, bench.options)
+    return Table(
+        name="settings",
+        title=f"Rules and options of the run ({record.benchmark})",
+        columns=("setting", "value", "published", "decides"),
+        rows=tuple(
+            (
+                one.name,
+                one.value or "–",
+                "–" if one.published is None else one.published,
+                one.decides,
+            )
+            for one in found
+        ),
+        headline=("value", "published", "decides"),
+        notes=("Published: what the authors' code has; – of options, which both editions share.",),
+        signature=record.signature,
+        edition=record.edition,
+    )
 
 
 def may_show_texts(record: RunRecord, include_images: bool) -> bool:
@@ -359,6 +387,26 @@ def kept_today(
         again = kept.bench.measure(kept.tables)
         measures = msgspec.structs.replace(measures, measures=again)
     return msgspec.structs.replace(kept, record=record, measures=measures), opened
+
+
+def shown_in_a_notebook(run: Run) -> str:
+    """What a run answers of each reader, and the headline of its first table, as HTML."""
+    from overread.benchmarks.exhibits.cells import cell
+
+    record = run.record
+    answers = Table(
+        name="answers",
+        title=run.headlines[0].question if run.headlines else f"A run of {record.benchmark}",
+        columns=("model", "answer", "by", "number"),
+        rows=tuple(
+            (one.reader, one.answer, one.measure.measure, one.measure.label or cell(one.measure))
+            for one in run.headlines
+        ),
+        notes=(f"{record.n_cases} cases of {record.dataset}, edition {record.edition}.",),
+        signature=record.signature,
+    )
+    tables = [one for one in run.exhibits.values() if isinstance(one, Table)]
+    return "".join(one._repr_html_() for one in (answers, *tables[:1]))
 
 
 # ---------------------------------------------------------------- where things go

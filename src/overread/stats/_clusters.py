@@ -111,8 +111,17 @@ def spread_of_mean(values: ArrayLike, clusters: ArrayLike) -> Spread:
 
 def drawn_effect(raw: Any, events: Any, sizes: NDArray[np.int64], n: int) -> Any:
     """The design effect seen, drawn towards the usual one by as much as few events leave open."""
-    usual = 1 + USUAL * (float(sizes @ sizes) / n - 1)
-    return np.clip((events * raw + BELIEF * usual) / (events + BELIEF), 1.0, n)
+    return _drawn_towards(raw, events, _usual_effect(float(sizes @ sizes), n), n)
+
+
+def _usual_effect(squares: float, n: int) -> float:
+    """The design effect of the usual correlation, by the sum of the clusters' squared sizes."""
+    return 1 + USUAL * (squares / n - 1)
+
+
+def _drawn_towards(raw: Any, events: Any, usual: float, n: int) -> Any:
+    drawn = (events * raw + BELIEF * usual) / (events + BELIEF)
+    return np.minimum(np.maximum(drawn, 1.0), n)
 
 
 def differing_clusters(values: ArrayLike, clusters: ArrayLike) -> float:
@@ -211,45 +220,50 @@ def clustered_share(hits: ArrayLike, clusters: ArrayLike) -> tuple[Interval, flo
 
 def _upper(hits: NDArray[np.int64], sizes: NDArray[np.int64]) -> tuple[float, float]:
     """The design effect of these hits by cluster, and the largest upper bound of any of them."""
-    from scipy.special import stdtrit
-
     n, count = int(sizes.sum()), sizes.size
     if count == n:
-        return 1.0, float(wilson_bounds(np.array(hits.sum() / n), np.array(float(n)))[1])
+        return 1.0, float(wilson_bounds(int(hits.sum()) / n, float(n))[1])
+    from scipy.special import stdtrit
+
+    squares = float(sizes @ sizes)
+    usual = _usual_effect(squares, n)
 
     def effects(k: NDArray[np.int64], between: Floats) -> tuple[Floats, Floats]:
         """The design effect of each number of hits, and what it leaves of degrees of freedom."""
         p = k / n
         mass, raw = n * p * (1 - p), np.ones_like(p)
-        between = between + p * p * float(sizes @ sizes)
+        between = between + p * p * squares
         np.divide(count / (count - 1) * between, mass, out=raw, where=mass > 0)
-        effect: Floats = drawn_effect(raw, mass, sizes, n)
+        effect: Floats = _drawn_towards(raw, mass, usual, n)
         # The variance that p itself gives is known; only what clusters add is estimated.
         return effect, 1 / np.maximum((1 - 1 / effect) ** 2 / (count - 1), 1e-12)
 
     def bounds(k: NDArray[np.int64], effect: Floats, df: Any) -> Floats:
-        return wilson_bounds(k / n, n / effect * (Z95 / stdtrit(df, 0.975)) ** 2)[1]
+        return upper_bounds(k / n, n / effect * (Z95 / stdtrit(df, 0.975)) ** 2)
 
     k = np.arange(int(hits.sum()) + 1)
     apart = _most_apart(hits, sizes, k)
-    unlike = bool(sizes.min() != sizes.max() and k[-1])
-    # Clusters of as many hits and cases are one kind, how many there are of it in the last row.
-    wide = int(sizes.max()) + 1
-    codes, many = np.unique((hits * wide + sizes)[hits > 0], return_counts=True)
-    kinds = np.stack((codes // wide, codes % wide, many))
-
-    def between(some: NDArray[np.int64]) -> Floats:
-        return np.minimum(apart[some], _most_together(kinds, n, some)) if unlike else apart[some]
-
-    own, own_df = effects(k[-1:], between(k[-1:]))
+    effect, df = effects(k, apart)
+    if sizes.min() == sizes.max() or not k[-1]:
+        own, own_df = effect[-1:], df[-1:]
+        kinds = None
+    else:  # clusters of as many hits and cases are one kind; the last row says how many it has
+        wide = int(sizes.max()) + 1
+        codes, many = np.unique((hits * wide + sizes)[hits > 0], return_counts=True)
+        kinds = np.stack((codes // wide, codes % wide, many))
+        own, own_df = effects(k[-1:], np.minimum(apart[-1:], _most_together(kinds, n, k[-1:])))
     largest = float(bounds(k[-1:], own, own_df)[0])
     # The second limit of what lies between, and Student's quantile, cost most. Both only lower a
     # bound, the quantile from that of the fewest degrees of freedom: what does not reach the bound
     # of all hits even so cannot be the largest.
-    effect, df = effects(k, apart)
     some = np.flatnonzero(bounds(k, effect, df.min()) + 1e-9 >= largest)
-    for few in np.array_split(some, some.size // _AT_A_TIME + 1):
-        largest = max(largest, float(bounds(few, *effects(few, between(few))).max(initial=0.0)))
+    for at in range(0, some.size, _AT_A_TIME):
+        few = some[at : at + _AT_A_TIME]
+        if kinds is None:
+            found = effect[few], df[few]
+        else:
+            found = effects(few, np.minimum(apart[few], _most_together(kinds, n, few)))
+        largest = max(largest, float(bounds(few, *found).max()))
     return float(own[0]), largest
 
 
@@ -275,12 +289,12 @@ def _most_together(kinds: NDArray[np.int64], n: int, k: NDArray[np.int64]) -> Fl
     slopes = hits - 2 * (k / n)[:, None] * sizes
     best = np.argsort(-slopes, axis=1)
     room = (hits * many)[best]
-    taken = np.clip(k[:, None] - np.cumsum(room, axis=1) + room, 0, room)
-    found: Floats = (taken * np.take_along_axis(slopes, best, axis=1)).sum(axis=1)
+    taken = np.minimum(np.maximum(k[:, None] - room.cumsum(axis=1) + room, 0), room)
+    found: Floats = (taken * slopes[np.arange(k.size)[:, None], best]).sum(axis=1)
     return found
 
 
-def wilson_bounds(p: Floats, m: Floats) -> tuple[Floats, Floats]:
+def wilson_bounds(p: Any, m: Any) -> tuple[Any, Any]:
     """Wilson's two bounds for proportions p of m cases each; m need not be whole.
 
     Examples
@@ -293,6 +307,15 @@ def wilson_bounds(p: Floats, m: Floats) -> tuple[Floats, Floats]:
     centre = (p + z2 / (2 * m)) / (1 + z2 / m)
     half = Z95 * np.sqrt(p * (1 - p) / m + z2 / (4 * m * m)) / (1 + z2 / m)
     return np.maximum(0.0, centre - half), np.minimum(1.0, centre + half)
+
+
+def upper_bounds(p: Floats, m: Floats) -> Floats:
+    """The upper ones alone, to the same bit."""
+    z2 = Z95 * Z95
+    wide = 1 + z2 / m
+    found: Floats = (p + z2 / (2 * m)) / wide
+    found += Z95 * np.sqrt(p * (1 - p) / m + z2 / (4 * m * m)) / wide
+    return np.minimum(1.0, found, out=found)
 
 
 def clustered_mean(

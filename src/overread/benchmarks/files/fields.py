@@ -72,6 +72,11 @@ class Fields(msgspec.Struct, frozen=True):
 
     def fact(self, name: str) -> str | None:
         """A field as text without outer blanks; None where it is empty or missing."""
+        value = self.cells.get(name)
+        if isinstance(value, str) and value:  # nearly always: a set has dozens of fields a row
+            return value.strip() or None
+        if not value and self.beside is None and (value is None or value == ""):
+            return None
         return self.text(name).strip() or None
 
     def required(self, name: str, need: str = "every row needs one") -> str:

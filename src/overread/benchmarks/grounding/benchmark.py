@@ -19,6 +19,7 @@ from overread.benchmarks.grounding.cases import GroundingCase, boxed, truth
 from overread.benchmarks.grounding.edition import BOOK, Edition, Options
 from overread.benchmarks.grounding.exhibits import figures
 from overread.benchmarks.grounding.exhibits import tables as shown_tables
+from overread.benchmarks.grounding.prompts import FINDINGS, NORMAL
 from overread.benchmarks.grounding.trials import Subset
 from overread.benchmarks.sentences import PHANTOM, made_up
 from overread.benchmarks.tables import cells_of, read_again
@@ -47,6 +48,8 @@ class Grounding(base.Benchmark):
     book = BOOK
     case_type = cases.CaseRow
     owner_fields = ("subject_id", "image_path")
+    patient_field = "subject_id"
+    topics = (*FINDINGS, NORMAL)
     answer_type = answers.Answer
     drawn = ("_subset",)
     facets = cards.FACETS

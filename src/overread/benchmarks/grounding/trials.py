@@ -18,6 +18,7 @@ from overread.benchmarks.grounding.cases import GroundingCase, boxed, truth
 from overread.benchmarks.grounding.conditions import FILLS, PAPER, Filling, image_of, images_of
 from overread.benchmarks.grounding.edition import Edition, Options
 from overread.benchmarks.grounding.prompts import (
+    NORMAL,
     REASONING_SYSTEM_MESSAGE,
     SENTENCE_SOURCE,
     question,
@@ -204,10 +205,21 @@ def trials(
         text = question(case.source, case.finding, case.error_sentence, phrasing)
         user = oc.Message("user", (*pictures, text))
         messages = (_SYSTEM, user) if traits.reasoning else (user,)
-        request = oc.Request(messages, DECODING[traits.reasoning])
+        topic = _topic(case, edition) if wordless else ""
+        request = oc.Request(messages, DECODING[traits.reasoning], topic)
         yield oc.Trial(
             case.case_id, {"image": image, "phrasing": phrasing, "px": px}, request, repeat
         )
+
+
+def _topic(case: GroundingCase, edition: Edition) -> str:
+    """What a reader without text is asked: whether the finding is there.
+
+    Of a normal film the question is about any abnormality, which is there where the label is not;
+    the published key has it the other way round [D1].
+    """
+    turned = case.finding == NORMAL and edition.normals == "no"
+    return f"not {case.finding}" if turned else case.finding or ""
 
 
 def _asked(
