@@ -115,7 +115,9 @@ def test_what_it_gets_wrong_most_is_named_with_its_cases() -> None:
     card = replace(
         card_of("x", "a"), facts={"finding": "edema"}, said=(Said(reader="a", right=False),)
     )
-    page = answers([one("a", measures=measures, cards=(card,), card_total=1)])
+    page = answers(
+        [one("a", share_right="accuracy", measures=measures, cards=(card,), card_total=1)]
+    )
     assert "Right least often: finding edema 40.0 % of 20; finding mass" in seen_in(page).words
     assert "right=no&amp;fact%3Afinding=edema" in page
 

@@ -41,7 +41,6 @@ _MOST_BEHIND: Final = 6
 _LEAST_RIGHT: Final = 3
 _FEW: Final = 5
 _SHORT_NAME: Final = 3
-_RIGHT: Final = "accuracy"
 
 
 class Column(NamedTuple):
@@ -347,7 +346,7 @@ def _worst_groups(column: Column, reader: str, served: bool) -> str:
         one
         for one in run.measures
         if one.reader == reader
-        and one.measure == _RIGHT
+        and one.measure == run.share_right
         and one.value is not None
         and (one.n or 0) >= _FEW
         and len(one.by) == 1

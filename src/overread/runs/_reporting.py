@@ -120,6 +120,7 @@ def reported(
         strata=strata,
         slides=slides,
         units=_units(bench, headlines),
+        share_right=bench.share_right,
         include_images=include_images,
         drawings=drawn,
     )
