@@ -33,7 +33,7 @@ def run(
     wide: options.Wide = False,
     json: options.Json = False,
 ) -> int:
-    """Put a benchmark to one or more readers and measure what they say.
+    """Put a benchmark to one or more models and measure what they say.
 
     Example: overread run grounding --cases phantom:480 --reader control:looks
     """
@@ -295,7 +295,7 @@ def import_results(
     wide: options.Wide = False,
     json: options.Json = False,
 ) -> int:
-    """Make a run of recorded results. No reader is asked and no image need exist.
+    """Make a run of recorded results. No model is asked and no image need exist.
 
     Where records carry their truth --cases may be left out. Judges may judge the results at once;
     overread judge has them judged later.

@@ -18,10 +18,12 @@ from overread.readers.guard import plain_host
 KINDS: dict[str, str] = {
     "openai": "overread.readers.registry:open_served",
     "hf": "overread.readers.huggingface:open_reader",
+    "inspect": "overread.readers.inspect_models:open_reader",
     "vllm": "overread.readers.vllm_offline:open_reader",
     "probe": "overread.readers.probe.reader:open_reader",
     "control": "overread.readers.registry:open_reader",
     "recorded": "overread.readers.registry:open_recorded",
+    "human": "overread.readers.registry:open_human",
 }
 _WITH_WEIGHTS = ("hf", "vllm", "probe")
 # Options that only some kinds have.
@@ -325,7 +327,7 @@ def _check(shown: str, spec: ReaderSpec) -> None:
                 f'reader "{shown}": {name} has {len(text):,} characters; it is text of at most '
                 f"{_LONGEST_TEXT:,}."
             )
-    if spec.kind == "openai" and not _is_address(spec.base_url):
+    if (spec.kind == "openai" or spec.base_url) and not _is_address(spec.base_url):
         raise BadInput(
             f'reader "{shown}": the base URL is "{_without_query(spec.base_url)}"; '
             "expected http://HOST/v1 or https://HOST/v1, and nothing after it."

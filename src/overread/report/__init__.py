@@ -5,11 +5,12 @@ from overread.report.browser import choose
 from overread.report.document import DISCLAIMER, error_page, report_html, write_report
 from overread.report.drawings import Drawings
 from overread.report.matrix import matrix_html
-from overread.report.reported import Reported
+from overread.report.reported import Metric, Reported
 
 __all__ = [
     "DISCLAIMER",
     "Drawings",
+    "Metric",
     "Reported",
     "choose",
     "error_page",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, TypeAlias
+from math import inf
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 
@@ -19,6 +20,21 @@ _SHORT_LINE: Final = 60
 _LEFT_OUT: Final = "(left out)"
 
 
+class Metric(msgspec.Struct, frozen=True, kw_only=True):
+    """What a benchmark declares of a measure: what it says, its unit and ends, which end is better.
+
+    Of what is judged, the `questions` to judges and the `roles` of those who are asked them.
+    """
+
+    says: str = ""
+    unit: str = ""
+    low: float = -inf
+    high: float = inf
+    better: Literal["higher", "lower"] | None = None
+    questions: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()
+
+
 class Reported(msgspec.Struct, frozen=True, kw_only=True):
     """One run and everything its part of the page is made of.
 
@@ -30,13 +46,15 @@ class Reported(msgspec.Struct, frozen=True, kw_only=True):
     `share_right` is the measure that says how often a reader is right.
     `facets` are the words cards may be filtered by; where there are none, those of the cards.
     `settings` are the rules and options it was made under, a table for a supplement.
-    `include_images` says that whoever asked for the page may see pictures and texts of a set that
-    is not open: without it the page leaves them out, whatever it is given. `drawings` are those of
-    its last page, and become those of this one.
+    `metrics` is what is declared of the measures by their names. `include_images` says that whoever
+    asked for the page may see pictures and texts of a set that is not open: without it the page
+    leaves them out, whatever it is given. `drawings` are those of its last page, and become those
+    of this one.
     """
 
     record: RunRecord
     measures: Sequence[Measure] = ()
+    metrics: Mapping[str, Metric] = {}
     exhibits: Sequence[Exhibit] = ()
     headlines: Sequence[Headline] = ()
     methods: Sequence[str] = ()

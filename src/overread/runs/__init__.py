@@ -11,7 +11,9 @@ __all__ = [
     "import_results", "judge", "judge_sample", "load", "measure", "open_cases",
     "open_in_browser", "person_agreement", "phantom_cases", "plan", "plan_batch", "plan_study",
     "power", "published_figures", "published_list", "rank_sample", "reach", "report", "run",
-    "run_async", "run_study", "selfcheck", "serve", "sight", "sight_of_clips", "transfer",
+    "run_async", "run_study", "selfcheck", "serve", "sight", "sight_of_clips", "study_analyse",
+    "study_export", "study_import", "study_new", "study_serve", "study_sheets", "study_tables",
+    "transfer",
     "transfer_figure", "write_comparisons",
 ]  # fmt: skip
 
@@ -35,6 +37,15 @@ if TYPE_CHECKING:
     from overread.runs._probe import Fitted, fit_probe
     from overread.runs._published import published_figures, published_list
     from overread.runs._reach import reach
+    from overread.runs._reader_study import (
+        study_analyse,
+        study_export,
+        study_import,
+        study_new,
+        study_serve,
+        study_sheets,
+        study_tables,
+    )
     from overread.runs._reporting import gate, report, write_comparisons
     from overread.runs._running import Unfinished, run
     from overread.runs._serving import open_in_browser, serve
@@ -55,6 +66,9 @@ _HOMES = {
     "_probe": "Fitted fit_probe",
     "_published": "published_figures published_list",
     "_reach": "reach",
+    "_reader_study": (
+        "study_analyse study_export study_import study_new study_serve study_sheets study_tables"
+    ),
     "_reporting": "gate report write_comparisons",
     "_running": "Unfinished run",
     "_serving": "open_in_browser serve",

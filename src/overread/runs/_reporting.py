@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from errno import EISDIR
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
@@ -43,7 +43,7 @@ from overread.scratch import scratch_folder
 if TYPE_CHECKING:
     from overread.imaging import Films
     from overread.measuring.units import Unit
-    from overread.report import Drawings, Reported
+    from overread.report import Drawings, Metric, Reported
     from overread.report.exports import Exported
     from overread.report.gate import Gated, GatedRun, Outcome
     from overread.runs._comparing import Comparison
@@ -108,6 +108,7 @@ def reported(
             remarks=_remarks(record, include_images),
         ),
         measures=measures,
+        metrics=_metrics(bench, measures),
         exhibits=list((exhibits | pictured).values()),
         headlines=headlines,
         methods=bench.methods(None if asked == bench.edition else asked),
@@ -138,6 +139,27 @@ def _units(bench: Benchmark, headlines: Sequence[Headline]) -> dict[str, Unit]:
     """What the numbers that decide are counted in, as far as the benchmark declares it."""
     names = dict.fromkeys(one.measure.measure for one in headlines)
     return {name: unit for name in names if (unit := bench.unit_of(name)) is not None}
+
+
+def _metrics(bench: Benchmark, measures: Sequence[Measure]) -> dict[str, Metric]:
+    """What the benchmark declares of the measures there are."""
+    from overread.report import Metric
+
+    specs = {spec.name: spec for spec in bench.specs()}
+    found = {}
+    for name in {one.measure for one in measures}:
+        unit, spec = bench.unit_of(name), specs.get(name)
+        facts: dict[str, Any] = {}
+        if unit is not None:
+            # Printed as percent, and kept as shares.
+            called = "proportion" if unit.scale == 100 else unit.suffix.strip()
+            facts = {"unit": called, "low": unit.low, "high": unit.high}
+        if spec is not None:
+            asked = tuple(one.role for one in bench.questions if one.name in spec.questions)
+            facts |= {"says": spec.says, "better": spec.better}
+            facts |= {"questions": spec.questions, "roles": asked}
+        found[name] = Metric(**facts)
+    return found
 
 
 def _settings_of(bench: Benchmark, record: RunRecord) -> Table | None:
@@ -293,6 +315,7 @@ def report(
     csv: str | Path | None = None,
     latex: str | Path | None = None,
     figures: str | Path | None = None,
+    eee: str | Path | None = None,
     columns: Sequence[str] = (),
     cards: int = CARDS,
     seed: int = 0,
@@ -327,7 +350,7 @@ def report(
         raise BadInput(f"--seed {seed}: it must be from 0 to {_LARGEST_SEED}.")
     places = [Path(folder) for folder in folders]
     page = Path(out) if out is not None else (places[0] if len(places) == 1 else Path()) / _PAGE
-    wanted = {"csv": csv, "latex": latex, "figures": figures}
+    wanted = {"csv": csv, "latex": latex, "figures": figures, "eee": eee}
     exports = {option: Path(place) for option, place in wanted.items() if place is not None}
     if len(title) > _LONGEST_TITLE:
         raise BadInput(f"--title: {len(title)} characters; at most {_LONGEST_TITLE} fit.")
@@ -484,11 +507,13 @@ def _write(
     """
     from overread.report import exports as made_of
     from overread.report import write_board, write_report
+    from overread.report.eval_records import write_eval_records
 
     writers: dict[str, _Writer] = {
         "csv": lambda place: made_of.write_csv_files(place, runs),
         "latex": lambda place: made_of.write_latex_files(place, runs, columns),
         "figures": lambda place: made_of.write_figure_files(place, runs),
+        "eee": lambda place: write_eval_records(place, runs),
     }
     with ExitStack() as stack:
         for page, option in pages.items():
