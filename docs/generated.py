@@ -9,15 +9,19 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.structure.files import File, Files
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
 
 _BESIDE = re.compile(r"\[([^\]]+)\]\(\.\./[^)]+\)")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages to those that lie in docs/."""
+    from mkdocs.structure.files import File
+
     pages = {
         "reference-commands.md": commands(),
         "reference-options.md": options(),
@@ -54,7 +58,8 @@ def commands() -> Iterator[str]:
             takes = f"{kind.get(one.kind.__name__, one.kind.__name__)}{many}"
             needed = " Needed." if one.required and not isinstance(one.about, Argument) else ""
             default = f" Default: `{one.default}`." if one.default not in (None, False) else ""
-            yield f"| `{one.shown}` | {takes} | {_cell(one.about.help)}{needed}{default} |"
+            said = one.about.help() if callable(one.about.help) else one.about.help
+            yield f"| `{one.shown}` | {takes} | {_cell(said)}{needed}{default} |"
         yield ""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -67,3 +68,12 @@ def test_the_glossary_has_every_mark_and_word_of_the_tables() -> None:
     )
     for word in (*marks, *WORDS, *VERDICTS.values()):
         assert word in text, word
+
+
+def test_the_program_writes_its_own_reference() -> None:
+    made = runpy.run_path(str(ROOT / "docs" / "generated.py"))
+    commands = "\n".join(made["commands"]())
+    for name, _ in COMMANDS.every():
+        assert f"## overread {name}\n" in commands
+    assert "| `revision` |" in "\n".join(made["options"]())
+    assert "| `normals` |" in "\n".join(made["settings"]())

@@ -12,6 +12,7 @@ import logging
 import resource
 import secrets
 import socket
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from hmac import compare_digest
@@ -63,11 +64,17 @@ class Refused(Exception):
 
 
 class Address(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the server listens: what the user called it, and what it is."""
+    """Where the server listens: what the user called it, and what it is.
+
+    `names` are further names it is reached by, as a certificate has them; `tls` says whether it
+    speaks HTTPS.
+    """
 
     host: str
     ip: IPv4Address | IPv6Address
     port: int
+    names: tuple[str, ...] = ()
+    tls: bool = False
 
     @property
     def public(self) -> bool:
@@ -76,10 +83,12 @@ class Address(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def origin(self) -> str:
-        """What a browser on this machine calls it."""
+        """What a browser calls it: by its first name, if it has any."""
+        name = _bracketed(self.host)
         if self.ip.is_unspecified:
-            return f"http://{'127.0.0.1' if self.ip.version == 4 else '[::1]'}:{self.port}"
-        return f"http://{_bracketed(self.host)}:{self.port}"
+            name = "127.0.0.1" if self.ip.version == 4 else "[::1]"
+        scheme = "https" if self.tls else "http"
+        return f"{scheme}://{self.names[0] if self.names else name}:{self.port}"
 
     def is_named(self, host: str) -> bool:
         """Whether a Host header names this server.
@@ -88,11 +97,12 @@ class Address(msgspec.Struct, frozen=True, kw_only=True):
         served. Addresses cannot be pointed elsewhere, so all of them will do where all are bound.
         """
         name, _, port = host.lower().rpartition(":")
-        if port.endswith("]") or not name:  # no port is port 80
-            name, port = host.lower(), "80"
+        if port.endswith("]") or not name:  # no port is the scheme's own
+            name, port = host.lower(), "443" if self.tls else "80"
         if port != str(self.port):
             return False
         own = {_bracketed(self.host).lower(), _bracketed(str(self.ip))}
+        own.update(other.lower() for other in self.names)
         if self.ip.is_loopback or self.ip.is_unspecified:
             own.update(_LOOPBACK)
         if self.ip.is_unspecified:
@@ -119,7 +129,7 @@ def _is_ip(name: str) -> bool:
     return True
 
 
-def bound(host: str, port: int) -> Bound:
+def bound(host: str, port: int, names: tuple[str, ...] = (), *, tls: bool = False) -> Bound:
     """A listening socket, and its address; port 0 takes one that is free."""
     if not 0 <= port <= 65535:
         raise BadInput(f"--port {port}: it must be from 0 (any that is free) to 65535.")
@@ -138,7 +148,8 @@ def bound(host: str, port: int) -> Bound:
         ) from None
     taken = listening.getsockname()
     ip = ip_address(str(taken[0]).partition("%")[0])
-    return Bound(listening, Address(host=host, ip=ip, port=int(taken[1])))
+    address = Address(host=host, ip=ip, port=int(taken[1]), names=names, tls=tls)
+    return Bound(listening, address)
 
 
 # ---------------------------------------------------------------- who
@@ -160,17 +171,17 @@ class Door:
         self.url: Final = f"{address.origin}/?token={quote(self._token)}"
 
     def knows(self, cookies: Mapping[str, str]) -> bool:
-        return _same(cookies.get(self.cookie, ""), self._session)
+        return same(cookies.get(self.cookie, ""), self._session)
 
     def opens(self, query: str) -> str | None:
         """What the cookie is set to, if the query is the token; it is so only once."""
-        if self._token is None or not _same(query, f"token={quote(self._token)}"):
+        if self._token is None or not same(query, f"token={quote(self._token)}"):
             return None
         self._token = None
         return f"{self.cookie}={self._session}; HttpOnly; SameSite=Strict; Path=/"
 
 
-def _same(given: str, kept: str) -> bool:
+def same(given: str, kept: str) -> bool:
     """Compared in a time that does not tell where they differ."""
     return compare_digest(given.encode(errors="replace"), kept.encode())
 
@@ -183,6 +194,7 @@ async def listening(
     answer: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]],
     at: Bound,
     trouble: Callable[[str], None] = lambda line: None,
+    certificate: ssl.SSLContext | None = None,
 ) -> AsyncIterator[None]:
     """Answer requests until the context is left; then the socket is closed.
 
@@ -231,7 +243,7 @@ async def listening(
     loop.set_exception_handler(troubled)
     try:
         await runner.setup()
-        await web.SockSite(runner, at.listening, backlog=_BACKLOG).start()
+        await web.SockSite(runner, at.listening, ssl_context=certificate, backlog=_BACKLOG).start()
         yield
     finally:
         await runner.cleanup()

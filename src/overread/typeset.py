@@ -94,6 +94,11 @@ def count_of(cells: Iterable[str]) -> str:
     return f"n={least}" if least == most else f"n={least}–{most}"
 
 
+def heading_of(column: str) -> str:
+    """A heading as people read it: who was asked is a model; `reader` is a word of the records."""
+    return "model" if column == "reader" else column
+
+
 _NUMERIC: Final = re.compile(r"(n/a|-|–|[<>+\-\u2212]?[0-9].*)?", re.S)
 
 
@@ -150,7 +155,7 @@ def fitted(
     measured, of_cell = [], cell_width or (lambda cell: width(short(cell)))
     for heading, column in zip(table.columns, cells, strict=True):
         numeric = is_numeric(column)
-        head = max(map(width, (*heading.split(), count_of(column))), default=0.0)
+        head = max(map(width, (*heading_of(heading).split(), count_of(column))), default=0.0)
         body = max(map(of_cell, column), default=0.0)
         words = (width(one) for cell in column for one in pieces(short(cell)))
         measured.append(_Measured(max(head, body), max((head, *words)), numeric))
@@ -182,7 +187,7 @@ def fitted(
     return Fitted(
         tuple(chosen),
         tuple(measured[place].within(cap) for place in chosen),
-        tuple(name for place, name in enumerate(table.columns) if place not in chosen),
+        tuple(heading_of(one) for at, one in enumerate(table.columns) if at not in chosen),
     )
 
 
@@ -360,7 +365,7 @@ def latex_table(table: Table, label: str, columns: Sequence[str] = ()) -> str:
         wraps = not number and width < max(map(points, map(short, cells[place])), default=0.0) - 0.1
         ragged = rf">{{\raggedright\arraybackslash}}p{{{width:.1f}pt}}"
         spec.append("r" if number else ragged if wraps else "l")
-        lines = [*_wrapped(table.columns[place], width), count_of(cells[place])]
+        lines = [*_wrapped(heading_of(table.columns[place]), width), count_of(cells[place])]
         said = r"\\".join(escaped(line) for line in lines if line)
         heads.append(rf"\stacked{{{'r' if number else 'l'}}}{{{said}}}")
     places = list(zip(layout.columns, layout.widths, numeric, strict=True))
@@ -533,8 +538,9 @@ def html_table(table: Table) -> str:
 
     body = "\n".join(row("td", words) for words in table.rows)
     notes = "".join(f"<p><small>{escape(one_form(note))}</small></p>\n" for note in table.notes)
+    head = row("th", [*map(heading_of, table.columns)])
     return (
         f"<table>\n<caption>{escape(one_form(table.title))}</caption>\n"
-        f"<thead>{row('th', table.columns)}</thead>\n<tbody>\n{body}\n</tbody>\n</table>\n"
+        f"<thead>{head}</thead>\n<tbody>\n{body}\n</tbody>\n</table>\n"
         f"{notes}<p><small><code>{escape(one_form(table.signature))}</code></small></p>\n"
     )

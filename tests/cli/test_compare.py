@@ -43,7 +43,7 @@ def test_the_terminal_has_the_table_and_a_line_for_each_pair(
     done = overread("compare", pair, "--measure", "accuracy")
     assert (done.code, done.err) == (0, "")
     lines = done.out.splitlines()
-    assert lines[0] == "grounding, edition corrected+boot=200: readers compared"
+    assert lines[0] == "grounding, edition corrected+boot=200: models compared"
     assert lines[-1].startswith("control:looks is right on ")
     assert "of the same 48 cases than control:prior (95 % " in lines[-1]
     assert any(line.startswith("grounding|edition:corrected+boot=200|") for line in lines)

@@ -17,7 +17,7 @@ import overread as ov
 from overread.cli.app import COMMANDS
 from overread.cli.command_line import Option, parameters_of
 from overread.runs import plan_batch
-from support import datasets
+from support import datasets, studies
 from support.commands import GOLDEN, Overread, write_manifest
 from support.warm import forked
 
@@ -97,13 +97,27 @@ OPTIONS: dict[str, list[str]] = {
     "report --out": ["report", "run", "--out", PLACE],
     "report --csv": ["report", "run", "--csv", PLACE],
     "report --latex": ["report", "run", "--latex", PLACE],
+    "report --eee": ["report", "run", "--eee", PLACE],
     "report --figures": ["report", "run", "--figures", PLACE],
+    "report --policy": ["report", "run", "--policy", PLACE],
+    "report --board": ["report", "run", "--board", PLACE],
     "run --out": [*_G, "--out", PLACE],
     "run --only": [*_G, "--out", "new", "--only", PLACE],
     "run --store": [*_G, "--out", "new", "--store", PLACE],
     "serve runs": ["serve", PLACE],
     "store forget --store": ["store", "forget", "x", "--store", PLACE],
     "store list --store": ["store", "list", "--store", PLACE],
+    "study new file": ["study", "new", f"{PLACE}.toml"],
+    "study new --out": ["study", "new", "people.toml", "--out", PLACE],
+    "study serve folder": ["study", "serve", PLACE],
+    "study serve --tls-cert": ["study", "serve", "people", "--tls-cert", PLACE, "--tls-key", PLACE],
+    "study serve --tls-key": ["study", "serve", "people", "--tls-cert", PLACE, "--tls-key", PLACE],
+    "study export folder": ["study", "export", PLACE, "--out", "new"],
+    "study export --out": ["study", "export", "people", "--out", PLACE],
+    "study import folder": ["study", "import", PLACE, "sheet.csv", "--reader", "anna"],
+    "study import sheet": ["study", "import", "people", PLACE, "--reader", "anna"],
+    "study analyse folder": ["study", "analyse", PLACE],
+    "study analyse --run": ["study", "analyse", "people", "--early", "--run", PLACE],
     "transfer first": ["transfer", PLACE, "run"],
     "transfer second": ["transfer", "run", PLACE],
     "transfer --figure": ["transfer", "run", "run", "--figure", f"{PLACE}.svg"],
@@ -198,6 +212,11 @@ def made(tmp_path_factory: pytest.TempPathFactory, phantom_cache: Path) -> Path:
     datasets.write_rsna(place / "rsna")
     (place / "sheet.csv").write_text("id,question,person\n1,clarity,1\n")
     rule = 'name="n"\nwhy="It has to be so, for a reason."\nbenchmark="grounding"\nmeasure="uar"\nat_most=0.5\n'
+    (place / "people.toml").write_text(
+        'name = "p"\nreaders = ["anna"]\n[[task]]\nkind = "form"\ntable = "own.csv"\n'
+        'questions = [{ name = "q", text = "?" }]\n'
+    )
+    studies.filled(studies.made(place / "people"), {"anna": 1.0, "ben": 1.0})
     (place / "gate.toml").write_text(f'title = "t"\n[[rule]]\n{rule}')
     return place
 

@@ -41,6 +41,21 @@ def test_it_ends_with_the_page(overread: Overread, folder: Path) -> None:
     assert lines[0] == f"csv: {len([*Path('c').iterdir()])} files in c"
 
 
+def test_records_for_others_have_every_number_of_a_reader(overread: Overread, folder: Path) -> None:
+    assert overread("report", folder, "--cases", 0, "--eee", "e").code == 0
+    (path,) = Path("e").glob("*.json")
+    held = json.loads(path.read_text())
+    by_name = {one["evaluation_result_id"]: one for one in held["evaluation_results"]}
+    kept = json.loads((folder / "measures.json").read_text("utf-8"))["measures"]
+    numbers = [one for one in kept if one["value"] is not None and "versus" not in one["by"]]
+    assert len(by_name) == len(numbers)
+    error = by_name["grounding/brier"]["metric_config"]
+    assert (error["lower_is_better"], error["max_score"]) == (True, 1)
+    first = path.read_bytes()
+    overread("report", folder, "--cases", 0, "--eee", "e")
+    assert path.read_bytes() == first
+
+
 def test_json_has_the_measures_and_the_files(overread: Overread, folder: Path) -> None:
     done = overread("report", folder, "--out", "p.html", "--cases", 2, "--latex", "l", "--json")
     found = json.loads(done.out)

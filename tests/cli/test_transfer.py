@@ -29,7 +29,7 @@ def test_the_table(overread: Overread, runs: tuple[Path, Path]) -> None:
     assert (done.code, done.err) == (0, "")
     lines = done.out.splitlines()
     assert lines[0] == "Do the numbers hold on other cases?"
-    assert lines[1].split() == ["reader", "measure", "here@0", "there@0"]
+    assert lines[1].split() == ["model", "measure", "here@0", "there@0"]
     assert any(line.startswith("b [x] {y}") and "80.0 [0.0, 100.0] n=100" in line for line in lines)
     assert any(line.startswith("c ") and "accuracy" in line and "n/a" in line for line in lines)
     assert "uar over all readers (n=3): Spearman 1.000, p 0.3333 (exact)." in lines

@@ -270,6 +270,33 @@ def test_two_models_are_loaded_one_after_the_other(llava: Path, llama: Path) -> 
     assert all(isinstance(reply, Reply) for reply in asyncio.run(work()))
 
 
+def test_a_processor_that_lacks_a_package_says_which(
+    llava: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import transformers
+
+    def lacks(*_: object, **__: object) -> None:
+        raise ImportError(
+            "VideoThing requires the Torchvision library but it was not found\nat all."
+        )
+
+    monkeypatch.setattr(transformers.AutoProcessor, "from_pretrained", lacks)
+    (said,) = answers(opened(llava), [prompt("Which?")])
+    assert str(said) == (
+        "model: VideoThing requires the Torchvision library. Run pip install 'overread[hf]'."
+    )
+
+
+def test_an_answer_is_broken_off_when_the_reader_closes(llava: Path) -> None:
+    model = opened(llava)._load()  # type: ignore[attr-defined]
+    steps: list[None] = []
+    model._model.register_forward_hook(lambda *_: steps.append(None))
+    model.stop()
+    with pytest.raises(ReaderFailure, match="closed while it answered"):
+        model.answer([prompt(shown("1"), "Which?", decoding=Decoding(max_tokens=3000))])
+    assert len(steps) == 1
+
+
 def test_it_counts_tokens_and_says_why_it_ended(llava: Path) -> None:
     (reply,) = answers(opened(llava), [prompt("Which?", decoding=Decoding(max_tokens=3))])
     assert (reply.tokens_out, reply.finish) == (3, "length")

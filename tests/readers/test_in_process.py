@@ -148,6 +148,23 @@ def test_a_model_that_cannot_be_loaded_fails_every_trial_and_nothing_waits() -> 
     assert reader.facts == {}
 
 
+def test_closing_leaves_nobody_waiting() -> None:
+    engine = Echo()
+    engine.leave.clear()
+    reader = InProcessReader(SPEC, "identity", 1, lambda: engine)
+
+    async def work() -> list[object]:
+        asked = [asyncio.create_task(reader.reply(one)) for one in texts(3)]
+        await asyncio.sleep(0)
+        engine.leave.set()
+        await reader.close()
+        return list(await asyncio.gather(*asked, return_exceptions=True))
+
+    replies = asyncio.run(work())
+    assert len(replies) == 3
+    assert all(isinstance(one, Reply) or "closed" in str(one) for one in replies)
+
+
 def test_who_is_cancelled_is_not_asked_and_closing_waits_for_nobody() -> None:
     engine = Echo()
     engine.leave.clear()

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from overread.benchmarks.files.layouts import SetReader
+    from overread.benchmarks.people import ForPeople
     from overread.judging.sheet import Unit as JudgedUnit
     from overread.measuring.arrays import RunArrays
     from overread.measuring.specs import Spec, SpokenFor
@@ -205,6 +206,8 @@ class Benchmark:
     """What the report asks of each reader, as "Did it look?"; its name where it has none."""
     units_beside: ClassVar[Mapping[str, Unit]] = {}
     """What its measures that no `Spec` makes are counted in, by their names."""
+    share_right: ClassVar[str] = "accuracy"
+    """The measure that says how often a reader is right; of its groups the page names the worst."""
     metrics: ClassVar[str] = ""
     """Where its registered metrics stand, "module:METRICS"; the law tests run over them."""
     exhibited: ClassVar[str] = ""
@@ -251,6 +254,13 @@ class Benchmark:
     """Whether two runs of the same readers over different sets can be compared (`transferred`)."""
     pictures: ClassVar[bool] = False
     """Whether some exhibits or cards show the cases' own pictures or texts."""
+    people_kinds: ClassVar[Mapping[str, str]] = {}
+    """What a reader study may ask people about its cases, with what each kind is."""
+    people_sheets: ClassVar[str] = ""
+    """What counts sheets that the paper's readers filled, "module:function" of tables and folders
+    by reader: edition `authors` of a reader study."""
+    people_settings: ClassVar[Mapping[str, str]] = {}
+    """Settings that people's screens differ by from what models are sent."""
     rank_sheet: ClassVar[str] = ""
     """The file that `rank-sample` writes; empty where replies are not ranked by people."""
 
@@ -842,7 +852,13 @@ class Benchmark:
         """Each reader in the one run against the other."""
         raise NotImplementedError
 
-    # ------------------------------------------------------------ sheets for people
+    # ------------------------------------------------------------ people
+
+    def for_people(
+        self, kind: str, tables: Tables | None = None, readers: Sequence[str] = ()
+    ) -> Iterator[ForPeople]:
+        """Screens of one of `people_kinds`; those about models' answers need a run's tables."""
+        return iter(())
 
     @classmethod
     def error_sheet(cls) -> ErrorSheet | None:

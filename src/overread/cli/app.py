@@ -50,6 +50,17 @@ COMMANDS: Final = Commands(
         "sight": "checks:sight",
         "doctor": "checks:doctor",
         "published": "finished:published",
+        "study": Commands(
+            "overread study",
+            "The reader study: people read what models read.",
+            {
+                "new": "study:new",
+                "serve": "study:serve",
+                "export": "study:export",
+                "import": "study:import_sheet",
+                "analyse": "study:analyse",
+            },
+        ),
         "settings": "reference:settings",
         "options": "reference:options",
         "completion": "completion:completion",

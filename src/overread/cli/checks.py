@@ -61,12 +61,12 @@ def _recovery_table(findings: list[Checked]) -> Table:
 
 
 def sight(
-    reader: Annotated[str, Argument(help="A reader spec, as openai:MODEL@URL.")],
+    reader: Annotated[str, Argument(help="A model's spec, as openai:MODEL@URL.")],
     seed: Annotated[int, Option(help="Seed of the digits.")] = 0,
     clips: Annotated[bool, Option("--clips", help="Show clips: does every frame arrive?")] = False,
     json: options.Json = False,
 ) -> int:
-    """Show a reader random digits and say whether pictures arrive.
+    """Show a model random digits and say whether pictures arrive.
 
     Says one of: arrives and reads, arrives, does not arrive, cannot tell. With --clips, a digit
     in each frame: all frames arrive, thinned, does not arrive, cannot tell. Exits 0 when pictures,
@@ -128,12 +128,12 @@ def forget(
         str | None, Argument(help="A data set, as `overread store list` names it.")
     ] = None,
     reader: Annotated[
-        str | None, Option(help="Only the replies of this reader, by its label.")
+        str | None, Option(help="Only the replies of this model, by its label.")
     ] = None,
     store: options.StoreFile = None,
     json: options.Json = False,
 ) -> int:
-    """Delete every reply of a data set, of a reader, or of both, and vacuum the file.
+    """Delete every reply of a data set, of a model, or of both, and vacuum the file.
 
     Example: overread store forget my-hospital@3f9a21bc
     """

@@ -33,9 +33,21 @@ def report(
         str | None, Option(help="Columns of LaTeX tables, as accuracy,CGR; or all.")
     ] = None,
     figures: Annotated[Path | None, Option(help="A folder for figures: SVG, PDF, PNG.")] = None,
+    eee: Annotated[
+        Path | None, Option(help="A folder for Every Eval Ever records, one for each reader.")
+    ] = None,
     include_images: options.IncludeImages = False,
     cases: Annotated[int | None, Option(help="How many cases the page embeds (60).")] = None,
     seed: Annotated[int, Option(help="Of the sample of cases.")] = 0,
+    title: Annotated[
+        str | None, Option(help="Of the page; models, data and day where left out.")
+    ] = None,
+    policy: Annotated[
+        Path | None, Option(help="A gate's rules: the page shows its verdict.")
+    ] = None,
+    board: Annotated[
+        Path | None, Option(help="A print of two pages: matrix, gate, limitations.")
+    ] = None,
     json: options.Json = False,
 ) -> int:
     """Write one page of some runs that opens from disk, and files for a paper.
@@ -51,13 +63,21 @@ def report(
         latex=latex,
         columns=options.listed(columns),
         figures=figures,
+        eee=eee,
         seed=seed,
+        title=title or "",
+        policy=policy,
+        board=board,
         tell=options.tell,
         **wanted,
     )
     if json:
         return options.print_json(done)
     options.print_files(done.files)
+    if done.gate is not None:
+        print(f"gate: {done.gate}")
+    if done.board is not None:
+        print(done.board)
     print(done.page, flush=True)
     return 0
 
@@ -106,7 +126,7 @@ def compare(
     runs: Annotated[list[Path], Argument(help="Run folders; one has pairs of its own.")],
     measure: Annotated[list[str] | None, Option(help="Only this measure. Repeatable.")] = None,
     reader: Annotated[
-        list[str] | None, Option(help="Only these readers; one alone is held against all others.")
+        list[str] | None, Option(help="Only these models; one alone is held against all others.")
     ] = None,
     margin: Annotated[
         float | None,
@@ -118,7 +138,7 @@ def compare(
     wide: options.Wide = False,
     json: options.Json = False,
 ) -> int:
-    """Compare readers case by case, within a run and across runs of one data set.
+    """Compare models case by case, within a run and across runs of one data set.
 
     Example: overread compare runs/before runs/after --measure accuracy
     """
@@ -141,14 +161,14 @@ def compare(
 
 def transfer(
     first: options.Folder,
-    second: Annotated[Path, Argument(help="Another, of the same readers.")],
+    second: Annotated[Path, Argument(help="Another, of the same models.")],
     wide: options.Wide = False,
     json: options.Json = False,
     figure: Annotated[
         Path | None, Option(help="Also draw the one against the other (svg, png, pdf).")
     ] = None,
 ) -> int:
-    """Each reader's rates in two runs, and their rank correlation over the readers.
+    """Each model's rates in two runs, and their rank correlation over the models.
 
     Example: overread transfer runs/mimic runs/chexpert
     """
@@ -162,7 +182,7 @@ def gate(
     runs: Annotated[list[Path], Argument(metavar="RUN", help="Run folders.")],
     policy: Annotated[Path, Option(help="The rules, a TOML file.")],
     reader: Annotated[
-        list[str] | None, Option(help='A reader that "*" stands for; all of them if absent.')
+        list[str] | None, Option(help='A model that "*" stands for; all of them if absent.')
     ] = None,
     junit: Annotated[Path | None, Option(help="Write JUnit XML to this file, too.")] = None,
     baseline: Annotated[
@@ -207,7 +227,7 @@ def published(
     ] = None,
     table: Annotated[str | None, Option(help="One printed table, as 2, S5 or systems.")] = None,
     beside: Annotated[
-        list[Path] | None, Option(help="A run folder whose readers are put beside. Repeatable.")
+        list[Path] | None, Option(help="A run folder whose models are put beside. Repeatable.")
     ] = None,
     wide: options.Wide = False,
     json: options.Json = False,
@@ -266,7 +286,7 @@ def error_sample(
     per_dimension: Annotated[
         int, Option(help="How many of each dimension, or finding, at most.")
     ] = 100,
-    right_for: Annotated[str | None, Option(help="Only items this other reader got right.")] = None,
+    right_for: Annotated[str | None, Option(help="Only items this other model got right.")] = None,
     seed: Annotated[int, Option(help="Of the sample.")] = 0,
     json: options.Json = False,
 ) -> int:
@@ -294,7 +314,7 @@ def rank_sample(
     run: Annotated[Path, Argument(help="A run folder with open answers.")],
     out: Annotated[Path, Option(help="The folder for ranks.csv.")],
     reader: Annotated[
-        list[str] | None, Option(help="Whose replies; all readers by default.")
+        list[str] | None, Option(help="Whose replies; all models by default.")
     ] = None,
     n: Annotated[int, Option(help="How many items.")] = 200,
     seed: Annotated[int, Option(help="Of the sample.")] = 0,

@@ -65,7 +65,7 @@ Settings = Annotated[
     Option("--set", help="KEY=VALUE, a rule or option. Repeatable.", completes="settings"),
 ]
 Engine = Annotated[str, Option(help="local.")]
-Concurrency = Annotated[int | None, Option(help="Most calls under way, for each reader.")]
+Concurrency = Annotated[int | None, Option(help="Most calls under way, for each model.")]
 Fresh = Annotated[
     bool, Option("--fresh", help="Ask everything again; what was kept before is not used.")
 ]

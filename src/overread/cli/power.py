@@ -19,7 +19,7 @@ def power(
     half_width: Annotated[
         float | None, Option(help="Half the width of its 95 % interval, as 0.05.")
     ] = None,
-    rates: Annotated[str | None, Option(help="The shares of two readers, as 0.85,0.80.")] = None,
+    rates: Annotated[str | None, Option(help="The shares of two models, as 0.85,0.80.")] = None,
     discordant: Annotated[
         float | None,
         Option(help="The share of cases only one has right; else they err independently."),
@@ -42,10 +42,10 @@ def power(
         str | None, Option(help="The share meant of the pilot; else that of right cases.")
     ] = None,
     reader: Annotated[
-        list[str] | None, Option(help="Whose of the pilot; twice for two readers.")
+        list[str] | None, Option(help="Whose of the pilot; twice for two models.")
     ] = None,
     category: Annotated[
-        str | None, Option(help="What a reader is said to do with the image: uses or ignores.")
+        str | None, Option(help="What a model is said to do with the image: uses or ignores.")
     ] = None,
     uses: Annotated[
         float | None, Option(help="With --category: the share of images it uses, as 0.1.")
@@ -54,7 +54,7 @@ def power(
         float | None, Option(help="With --category: answers changed by chance, as 0.02 (0).")
     ] = None,
     readers: Annotated[
-        int | None, Option(help="With --category: readers of the run, for Holm's q (1).")
+        int | None, Option(help="With --category: models of the run, for Holm's q (1).")
     ] = None,
     wide: options.Wide = False,
     json: options.Json = False,

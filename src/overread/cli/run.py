@@ -30,20 +30,29 @@ def run(
     engine: options.Engine = "local",
     concurrency: options.Concurrency = None,
     fresh: options.Fresh = False,
+    on_a_page: Annotated[
+        bool, Option("--watch", help="Serve a page of the run on this machine while it goes.")
+    ] = False,
     wide: options.Wide = False,
     json: options.Json = False,
 ) -> int:
-    """Put a benchmark to one or more readers and measure what they say.
+    """Put a benchmark to one or more models and measure what they say.
 
     Example: overread run grounding --cases phantom:480 --reader control:looks
     """
     asked = options.of_a_run(locals())
     done: Iterable[runs.Run]
     if asked is None:
+        if on_a_page:
+            raise BadInput(
+                "--watch does not go with a study file. overread serve OUT shows each of its runs "
+                "while it goes."
+            )
         study = Path(benchmark)
         done = runs.run_study(study, store=store, fresh=fresh, watch=watch, tell=options.tell)
     else:
-        done = [runs.run(**asked, out=out, concurrency=concurrency, watch=watch)]
+        live = runs.watch_from_outside if on_a_page else None
+        done = [runs.run(**asked, out=out, concurrency=concurrency, watch=watch, live=live)]
     return options.finish(done, json=json, fresh=fresh, wide=wide)
 
 
@@ -295,7 +304,7 @@ def import_results(
     wide: options.Wide = False,
     json: options.Json = False,
 ) -> int:
-    """Make a run of recorded results. No reader is asked and no image need exist.
+    """Make a run of recorded results. No model is asked and no image need exist.
 
     Where records carry their truth --cases may be left out. Judges may judge the results at once;
     overread judge has them judged later.

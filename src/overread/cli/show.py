@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from overread.case import Table, printable
-from overread.typeset import Cell, count_of, fitted, is_numeric, short
+from overread.typeset import Cell, count_of, fitted, heading_of, is_numeric, short
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -70,7 +70,7 @@ def _print_whole(console: Console, table: Table) -> list[str]:
     for group in _groups(_widths(table), console.width):
         grid = Grid(box=None, pad_edge=False)
         for number in group:
-            grid.add_column(_words(table.columns[number]), overflow="fold")
+            grid.add_column(_words(heading_of(table.columns[number])), overflow="fold")
         for row in table.rows:
             grid.add_row(*(_words(row[number]) for number in group))
         console.print(grid)
@@ -89,7 +89,7 @@ def _print_fitted(console: Console, table: Table) -> list[str]:
     grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     cells = list(zip(*table.rows, strict=True)) or [()] * len(table.columns)
     for place, width in zip(layout.columns, layout.widths, strict=True):
-        lines = [*_wrapped(table.columns[place], int(width)), count_of(cells[place])]
+        lines = [*_wrapped(heading_of(table.columns[place]), int(width)), count_of(cells[place])]
         grid.add_column(
             _words("\n".join(line for line in lines if line)),
             justify="right" if is_numeric(cells[place]) else "left",

@@ -257,7 +257,7 @@ class Model:
         finally:
             hook.remove()
         if self._stop.is_set():
-            raise ReaderFailure("stopped: the reader was closed", heals=True)
+            raise ReaderFailure("closed: the reader was closed while it answered", heals=True)
         seconds = round(time.monotonic() - began, 6)
         width = inputs["input_ids"].shape[1]
         return [
@@ -465,7 +465,11 @@ def _processor(
     if not sees:
         tokenizer = processor = transformers.AutoTokenizer.from_pretrained(folder, **local)
     else:
-        processor = transformers.AutoProcessor.from_pretrained(folder, **local)
+        try:
+            processor = transformers.AutoProcessor.from_pretrained(folder, **local)
+        except ImportError as error:  # many that also take videos need torchvision for it
+            said = str(error).partition(" but ")[0].strip()
+            raise BadInput(f"{said}. Run pip install 'overread[hf]'.") from None
         tokenizer = processor.tokenizer
         # Given to the processor as a whole the backend may get lost; and outputs differ by it.
         processor.image_processor = transformers.AutoImageProcessor.from_pretrained(

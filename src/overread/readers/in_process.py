@@ -120,7 +120,7 @@ class InProcessReader:
         ask = _Ask(prompt, shape_of(prompt), loop.create_future(), loop)
         with self._comes:
             if self._closing:
-                raise ReaderFailure("closed: the reader was closed", heals=False)
+                raise _closed()
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name="model", daemon=True)
                 self._thread.start()
@@ -131,7 +131,10 @@ class InProcessReader:
     async def close(self) -> None:
         with self._comes:
             self._closing = True
+            waiting, self._line = self._line, deque()
             self._comes.notify()
+        for ask in waiting:
+            ask.settle(_closed())
         if self._engine is not None:
             self._engine.stop()
         if self._thread is not None:
@@ -226,6 +229,10 @@ class InProcessReader:
             return engine.answer([prompt])[0]
         except Exception as error:
             return _failure(error)
+
+
+def _closed() -> ReaderFailure:
+    return ReaderFailure("closed: the reader was closed before it answered", heals=True)
 
 
 def _failure(error: Exception) -> ReaderFailure:

@@ -27,7 +27,7 @@ _MEASURES: Final = "measures.csv"
 _SIGNATURE: Final = "signature"
 _ALL: Final = "all"
 _LONGEST: Final = 80
-_FILE: Final = re.compile(r"[a-z0-9_-]{1,120}\.(csv|tex|svg|pdf|png)")
+_FILE: Final = re.compile(r"[a-z0-9_-]{1,120}\.(csv|tex|svg|pdf|png|json)")
 
 _E = TypeVar("_E", bound=Exhibit)
 
@@ -137,27 +137,28 @@ def _exported(file: str, kind: str, of: Exhibit) -> Exported:
 
 
 def _named(runs: Sequence[Reported], kind: type[_E]) -> Iterator[tuple[str, _E]]:
-    """Every table or figure of the runs with the stem of its files; published figures last.
-
-    `BENCHMARK-summary`; a second run of a benchmark is `BENCHMARK-2-…`.
-    """
-    met: list[str] = []
+    """Every table or figure of the runs with the stem of its files; published figures last."""
     taken: set[str] = set()
-    for run in runs:
-        benchmark = run.record.benchmark
-        met.append(benchmark)
-        count = met.count(benchmark)
-        lead = benchmark if count == 1 else f"{benchmark}-{count}"
+    for lead, run in zip(leads(runs), runs, strict=True):
         called: list[tuple[str, Exhibit]] = [(one.name, one) for one in run.exhibits]
         called += [(f"published-{table.name}", table) for table in run.published]
         called += [(run.settings.name, run.settings)] if run.settings is not None else []
         for name, exhibit in called:
-            stem = _free(f"{lead}-{name}", taken)
+            stem = free_name(f"{lead}-{name}", taken)
             if isinstance(exhibit, kind):
                 yield stem, exhibit
 
 
-def _free(words: str, taken: set[str]) -> str:
+def leads(runs: Sequence[Reported]) -> Iterator[str]:
+    """How the files of each run begin: `BENCHMARK`, of a second run of it `BENCHMARK-2`."""
+    met: list[str] = []
+    for run in runs:
+        met.append(run.record.benchmark)
+        count = met.count(met[-1])
+        yield met[-1] if count == 1 else f"{met[-1]}-{count}"
+
+
+def free_name(words: str, taken: set[str]) -> str:
     """A plain name nobody has yet: small letters, digits, - and _, since disks differ."""
     plain = re.sub(r"[^a-z0-9_]+", "-", words.lower()).strip("-")[:_LONGEST] or "exhibit"
     name, number = plain, 1

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, TypeAlias
+from math import inf
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 
 from overread.case import Card, CardAnswer, Figure, Headline, Measure, Policy, Shown, Table
+from overread.measuring.units import Unit
 from overread.records import RunRecord
 from overread.report.drawings import Drawings
 
@@ -18,6 +20,21 @@ _SHORT_LINE: Final = 60
 _LEFT_OUT: Final = "(left out)"
 
 
+class Metric(msgspec.Struct, frozen=True, kw_only=True):
+    """What a benchmark declares of a measure: what it says, its unit and ends, which end is better.
+
+    Of what is judged, the `questions` to judges and the `roles` of those who are asked them.
+    """
+
+    says: str = ""
+    unit: str = ""
+    low: float = -inf
+    high: float = inf
+    better: Literal["higher", "lower"] | None = None
+    questions: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()
+
+
 class Reported(msgspec.Struct, frozen=True, kw_only=True):
     """One run and everything its part of the page is made of.
 
@@ -25,15 +42,19 @@ class Reported(msgspec.Struct, frozen=True, kw_only=True):
     `strata` says which they are, a line each, and `seed` what drew them. `slides` are rendered
     pictures by case and number of the slide on its card, in the size a reader was shown them, since
     boxes are in those pixels; the page shrinks them. A slide without one is named and not shown.
+    `units` say what the measures of headlines are counted in, where their names do not;
+    `share_right` is the measure that says how often a reader is right.
     `facets` are the words cards may be filtered by; where there are none, those of the cards.
     `settings` are the rules and options it was made under, a table for a supplement.
-    `include_images` says that whoever asked for the page may see pictures and texts of a set that
-    is not open: without it the page leaves them out, whatever it is given. `drawings` are those of
-    its last page, and become those of this one.
+    `metrics` is what is declared of the measures by their names. `include_images` says that whoever
+    asked for the page may see pictures and texts of a set that is not open: without it the page
+    leaves them out, whatever it is given. `drawings` are those of its last page, and become those
+    of this one.
     """
 
     record: RunRecord
     measures: Sequence[Measure] = ()
+    metrics: Mapping[str, Metric] = {}
     exhibits: Sequence[Exhibit] = ()
     headlines: Sequence[Headline] = ()
     methods: Sequence[str] = ()
@@ -46,6 +67,8 @@ class Reported(msgspec.Struct, frozen=True, kw_only=True):
     strata: Sequence[str] = ()
     slides: Mapping[tuple[str, int], Shown] = {}
     facets: Mapping[str, Sequence[str]] = {}
+    units: Mapping[str, Unit] = {}
+    share_right: str = ""
     include_images: bool = False
     drawings: Drawings = msgspec.field(default_factory=Drawings)
 

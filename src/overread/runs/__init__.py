@@ -11,8 +11,9 @@ __all__ = [
     "import_results", "judge", "judge_sample", "load", "measure", "open_cases",
     "open_in_browser", "person_agreement", "phantom_cases", "plan", "plan_batch", "plan_study",
     "power", "published_figures", "published_list", "rank_sample", "reach", "report", "run",
-    "run_async", "run_study", "selfcheck", "serve", "sight", "sight_of_clips", "transfer",
-    "transfer_figure", "write_comparisons",
+    "run_async", "run_study", "selfcheck", "serve", "sight", "sight_of_clips", "study_analyse",
+    "study_export", "study_import", "study_new", "study_serve", "study_sheets", "study_tables",
+    "transfer", "transfer_figure", "watch_from_outside", "write_comparisons",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
         person_agreement,
         rank_sample,
     )
+    from overread.runs._live import watch_from_outside
     from overread.runs._measuring import Run, import_results, load, measure
     from overread.runs._opening import open_cases, phantom_cases
     from overread.runs._planning import Forecast, plan
@@ -35,6 +37,15 @@ if TYPE_CHECKING:
     from overread.runs._probe import Fitted, fit_probe
     from overread.runs._published import published_figures, published_list
     from overread.runs._reach import reach
+    from overread.runs._reader_study import (
+        study_analyse,
+        study_export,
+        study_import,
+        study_new,
+        study_serve,
+        study_sheets,
+        study_tables,
+    )
     from overread.runs._reporting import gate, report, write_comparisons
     from overread.runs._running import Unfinished, run
     from overread.runs._serving import open_in_browser, serve
@@ -48,6 +59,7 @@ _HOMES = {
     "_doctor": "examine sight sight_of_clips",
     "_environment": "default_store",
     "_judge": "error_sample judge judge_sample person_agreement rank_sample",
+    "_live": "watch_from_outside",
     "_measuring": "Run import_results load measure",
     "_opening": "open_cases phantom_cases",
     "_planning": "Forecast plan",
@@ -55,6 +67,9 @@ _HOMES = {
     "_probe": "Fitted fit_probe",
     "_published": "published_figures published_list",
     "_reach": "reach",
+    "_reader_study": (
+        "study_analyse study_export study_import study_new study_serve study_sheets study_tables"
+    ),
     "_reporting": "gate report write_comparisons",
     "_running": "Unfinished run",
     "_serving": "open_in_browser serve",

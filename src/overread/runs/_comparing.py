@@ -273,7 +273,7 @@ class _Together:
             margin=margin,
             table=Table(
                 name="compare",
-                title=f"{self.record.benchmark}, edition {self.record.edition}: readers compared",
+                title=f"{self.record.benchmark}, edition {self.record.edition}: models compared",
                 columns=("measure", "reader", "versus", "difference", "p", "q", *within),
                 headline=("difference", "q", *within, "p"),
                 edition=self.record.edition,

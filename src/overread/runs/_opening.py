@@ -37,7 +37,7 @@ _LARGEST_SEED = 2**32 - 1
 _PHANTOM = re.compile(r"phantom:([0-9]+)(?::([0-9]+))?")
 _MOST_CALLS = 10_000
 # Kinds of reader behind which no weights are.
-OFFLINE = ("control", "recorded")
+OFFLINE = ("control", "recorded", "human")
 # Kinds that see for themselves that every frame of a video is shown, or that show what was kept.
 _COUNTS_FRAMES = ("hf", *OFFLINE)
 

@@ -13,6 +13,9 @@
 //   said    lines beside the picture: [[who, what, kind], ...], kind "yes", "no", "part" or ""
 // viewer.clip(picture, more): the same clip as an element of the page, with its time line;
 // `more(button)` is called to enlarge it.
+// viewer.stage(into, pictures): the same as a part of the page, for pages that take the keys
+// themselves and hand on what they do not use: `key(event)` says whether it was one; `close()`.
+// viewer.ahead(address): have this picture ready when it is shown.
 //
 // Every text is set as text. A window is DICOM's linear function (PS3.3 C.11.2.1.2.1) of the eight
 // bits of each channel, worked out on a canvas and not by a filter, so that what is shown can be
@@ -244,20 +247,25 @@ const KEYS = [
 ];
 
 class Dialog {
-  constructor({title, pictures, at, opener, frame}) {
+  constructor({title, pictures, at, opener, frame, into}) {
     this.pictures = pictures;
+    this.into = into;
     this.opener = opener;
     this.how = {...USUAL};
     this.boxes = true;
     this.windowing = false;  // whether a drag changes the window
     this.fingers = new Map();
     this.build(title);
-    document.body.append(this.element);
-    this.element.showModal();
+    (into ?? document.body).append(this.element);
+    if (!into) this.element.showModal();
     this.watch = new ResizeObserver(() => this.resized());
     this.watch.observe(this.stage);
     this.show(at ?? 0, frame);
-    this.stage.focus();
+    if (!into) this.stage.focus();
+  }
+  close() {
+    if (this.into) this.closed();
+    else this.element.close();
   }
 
   build(title) {
@@ -270,7 +278,7 @@ class Dialog {
     this.label = make("p", {class: "viewer-label", role: "status"});
     this.back = button("previous picture", "\u2039", "p", () => this.turn(-1));
     this.on = button("next picture", "\u203a", "n", () => this.turn(1));
-    const shut = button("close", "\u2715", "Escape", () => this.element.close());
+    const shut = this.into ? null : button("close", "\u2715", "Escape", () => this.close());
     const slider = (label, key, least, most, name) => {
       const input = make("input", {type: "range", min: least, max: most, step: 1, "aria-label": label});
       input.addEventListener("input", () => { this.how[name] = Number(input.value); this.windowed(); });
@@ -300,13 +308,14 @@ class Dialog {
     this.said = make("div", {class: "viewer-said"});
     const keys = make("details", {class: "viewer-keys"}, make("summary", null, "Keys"),
       make("dl", null, ...KEYS.flatMap(([key, does]) => [make("dt", null, make("kbd", null, key)), make("dd", null, does)])));
-    this.element = make("dialog", {class: "viewer", "aria-label": title},
-      make("div", {class: "viewer-head"}, make("h2", null, title), this.back, this.label, this.on, shut),
+    const head = make("div", {class: "viewer-head"}, this.into ? null : make("h2", null, title), this.back, this.label, this.on, shut);
+    if (this.into && this.pictures.length < 2) head.hidden = true;
+    this.element = make(this.into ? "section" : "dialog", {class: this.into ? "viewer inline" : "viewer", "aria-label": title}, head,
       make("div", {class: "viewer-body"}, this.stage,
-        make("div", {class: "viewer-side"}, this.said, keys)),
+        this.into ? null : make("div", {class: "viewer-side"}, this.said, keys)),
       this.clipPart, tools);
     this.element.addEventListener("close", () => this.closed());
-    this.element.addEventListener("keydown", event => this.key(event));
+    if (!this.into) this.element.addEventListener("keydown", event => this.key(event));
     this.stage.addEventListener("pointerdown", event => this.down(event));
     this.stage.addEventListener("pointermove", event => this.move(event));
     for (const name of ["pointerup", "pointercancel"]) {
@@ -515,14 +524,15 @@ class Dialog {
     } else this.pan(right * ratio, down * ratio);
   }
 
+  // Says whether the key meant anything.
   key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.ctrlKey || event.metaKey || event.altKey) return false;
     const on = event.target;
-    if (on.closest("select") || on.matches("input") && (event.key.startsWith("Arrow") || /^(Home|End|Page)/.test(event.key))) return;
-    if ((event.key === " " || event.key === "Enter") && on.closest("button, summary")) return;
+    if (on.closest("select") || on.matches("input") && (event.key.startsWith("Arrow") || /^(Home|End|Page)/.test(event.key))) return false;
+    if ((event.key === " " || event.key === "Enter") && on.closest("button, summary")) return false;
     if (this.line && this.line.key(event)) {
       event.preventDefault();
-      return;
+      return true;
     }
     const acts = {
       "+": () => this.zoom(1.25), "=": () => this.zoom(1.25), "-": () => this.zoom(1 / 1.25),
@@ -534,9 +544,10 @@ class Dialog {
       ArrowUp: () => this.pan(0, 60), ArrowDown: () => this.pan(0, -60),
     };
     const act = acts[event.key] ?? (event.key === "B" ? acts.b : null);
-    if (!act) return;
+    if (!act) return false;
     event.preventDefault();
     act();
+    return true;
   }
 }
 
@@ -547,5 +558,8 @@ function open(given) {
   return open_one;
 }
 
-return {open, clip, across};
+const stage = (into, pictures) => new Dialog({title: "pictures", pictures, into});
+const ahead = address => { loaded(address).catch(() => {}); };
+
+return {open, clip, stage, ahead, across};
 })();

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
@@ -28,6 +28,8 @@ from overread.measuring.units import declared
 if TYPE_CHECKING:
     import polars as pl
 
+    from overread.benchmarks.people import ForPeople
+
 
 MISPLACED = "Controls are made for phantoms: what they do on these films says nothing of either."
 
@@ -48,6 +50,14 @@ class Grounding(base.Benchmark):
     book = BOOK
     case_type = cases.CaseRow
     owner_fields = ("subject_id", "image_path")
+    people_kinds: ClassVar = {
+        "presence": "is the finding there, on the film as it is and with parts of it hidden?",
+        "boxes": "does the box hold the finding?",
+        "failures": "why did models err, in a word?",
+    }
+    people_sheets = "overread.benchmarks.grounding.paper_readers:of_sheets"
+    # People look at more of a film than models are sent.
+    people_settings: ClassVar = {"px": "512"}
     patient_field = "subject_id"
     topics = (*FINDINGS, NORMAL)
     answer_type = answers.Answer
@@ -130,6 +140,13 @@ class Grounding(base.Benchmark):
 
     def trials(self, case: GroundingCase, traits: oc.Traits) -> Iterator[oc.Trial]:
         return trials.trials(case, traits, self.rules, self.options, self.root, self._subset)
+
+    def for_people(
+        self, kind: str, tables: base.Tables | None = None, readers: Sequence[str] = ()
+    ) -> Iterator[ForPeople]:
+        from overread.benchmarks.grounding.for_people import for_people
+
+        return for_people(self, kind, tables, readers)
 
     @cached_property
     def _subset(self) -> Subset:

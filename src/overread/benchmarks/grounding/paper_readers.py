@@ -20,6 +20,7 @@ from typing import Final, Literal, NamedTuple
 from msgspec.structs import replace
 
 from overread import stats
+from overread.benchmarks.base import Tables
 from overread.benchmarks.files.sheets import rows_of
 from overread.case import BadInput, Measure, Method
 from overread.measuring.notes import with_method
@@ -428,3 +429,38 @@ def _paired(record: Measure, a: Sequence[int], b: Sequence[int]) -> Measure:
 def _with_q(family: Sequence[Measure]) -> list[Measure]:
     adjusted = stats.benjamini_hochberg([nan if one.p is None else one.p for one in family])
     return [replace(one, q=float(q)) for one, q in zip(family, adjusted, strict=True)]
+
+
+# ---------------------------------------------------------------- beside a run
+
+
+def of_sheets(tables: Tables, folders: Mapping[str, Path]) -> list[Measure]:
+    """Everything the paper's scripts make of filled sheets and of a run's models.
+
+    The first reader named is the reference: models are held against him, and his word on a box
+    counts where both rated it.
+    """
+    import polars as pl
+
+    study = read_sheets(folders)
+    cases = tables.cases
+    finding = dict(zip(cases["case"], cases["finding"].fill_null(""), strict=True))
+    boxed = frozenset(cases.filter(pl.col("source") == "ms_cxr")["case"])
+    rows = tables.answers.filter(pl.col("repeat") == 0, pl.col("answer").is_in([0, 1]))
+    models: dict[str, dict[str, dict[str, int]]] = {}
+    asked = tables.answers.filter(pl.col("image").is_in([ORIGINAL, TARGET, IRRELEVANT]))
+    for reader, image in asked.select("reader", "image").unique(maintain_order=True).iter_rows():
+        models.setdefault(reader, {})[image] = {}
+    for reader, image, case, answer in rows.select("reader", "image", "case", "answer").iter_rows():
+        if image in models.get(reader, {}):
+            models[reader][image][case] = answer
+    reference = next(iter(study.presence), "")
+    own = {case: word for case, word in finding.items() if case in boxed}
+    return [
+        *box_validity(study, finding),
+        *reader_rates(study, finding),
+        *agreement(study),
+        *against_models(reference, study.presence.get(reference, ()), models),
+        *failure_modes(study),
+        *covered_cgr(study, models, own),
+    ]

@@ -1,0 +1,290 @@
+"""What people's answers come to: shares, agreement, a reader against himself, people and models.
+
+Cases of one patient are counted together throughout. Rates of people are those that the benchmark
+measures of any reader; here is what only a study has: forms, pairs of readers, repeats, and models
+against several readers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
+from math import nan, sqrt
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from msgspec.structs import replace
+
+from overread import stats
+from overread.benchmarks.people import CANNOT_TELL, Ask
+from overread.case import Measure, Method
+from overread.measuring.contrasts import paired
+from overread.measuring.notes import FEW_CLUSTERS, noted, remarked, with_method
+from overread.study.journal import Given
+from overread.study.packets import Key, Opened
+
+if TYPE_CHECKING:
+    import polars as pl
+
+PEOPLE = "readers"
+"""What a difference to all readers together is `versus`."""
+
+
+class Reading(NamedTuple):
+    """One answer and what it is about."""
+
+    reader: str
+    key: Key
+    ask: Ask
+    value: str
+
+
+def readings_of(study: Opened, answers: Iterable[Given], key: Mapping[str, Key]) -> list[Reading]:
+    """Every answer that counts: no practice, nothing left empty, no notes."""
+    found = []
+    for one in answers:
+        shown = key[one.display]
+        asks = {ask.name: ask for ask in study.displays[one.display].asks}
+        if one.value and not shown.training and one.question in asks:
+            found.append(Reading(one.reader, shown, asks[one.question], one.value))
+    return sorted(found, key=lambda r: (r.reader, r.key.task, r.key.case, r.key.condition))
+
+
+# ---------------------------------------------------------------- forms
+
+
+def form_shares(readings: Sequence[Reading]) -> Iterator[Measure]:
+    """How often each answer to a choice was given: of each reader, overall and by what is known.
+
+    Groups are the finding, and the model where a display was about one. Whoever could not tell
+    counts among all. Questions that models are asked too are measured as models are.
+    """
+    chosen = [
+        one
+        for one in readings
+        if one.ask.kind == "choice" or (one.ask.kind == "yesno" and not one.key.request)
+    ]
+    for reader, kind, question in sorted({(r.reader, r.key.kind, r.ask.name) for r in chosen}):
+        own = [
+            one
+            for one in chosen
+            if (one.reader, one.key.kind, one.ask.name) == (reader, kind, question)
+            and not one.key.iteration
+        ]
+        groups: dict[tuple[tuple[str, str], ...], list[Reading]] = {(): own}
+        for fact in ("finding", "model"):
+            for one in own:
+                if one.key.facts.get(fact):
+                    groups.setdefault(((fact, one.key.facts[fact]),), []).append(one)
+        for by, some in groups.items():
+            for word in own[0].ask.answers:
+                record = Measure(
+                    reader=reader,
+                    measure=f"{kind}_{question}",
+                    by={"answer": word, **dict(by)},
+                )
+                yield _share(record, [one.value == word for one in some], _patients(some))
+
+
+# ---------------------------------------------------------------- agreement
+
+
+def agreements(readings: Sequence[Reading]) -> Iterator[Measure]:
+    """How far every two readers agree on what both answered, and each with himself.
+
+    `agreement` is the share of displays with the same answer; `kappa` Cohen's; of a scale
+    `kappa_weighted`, quadratic, on all of its levels [D27]. Intervals are the jackknife's by
+    patient. Who could not tell has answered so.
+    """
+    for kind, question in sorted({(r.key.kind, r.ask.name) for r in readings}):
+        own = [
+            one
+            for one in readings
+            if (one.key.kind, one.ask.name) == (kind, question)
+            and one.ask.kind in ("yesno", "choice", "scale")
+        ]
+        first: dict[str, dict[tuple[str, str], Reading]] = {}
+        again: dict[str, dict[tuple[str, str], Reading]] = {}
+        for one in own:
+            times = again if one.key.iteration else first
+            times.setdefault(one.reader, {})[one.key.case, one.key.condition] = one
+        by = {"task": kind, "question": question}
+        for one_reader, other in combinations(sorted(first), 2):
+            yield from _agreement(
+                one_reader, {**by, "versus": other}, first[one_reader], first[other]
+            )
+        for reader in sorted(again):
+            yield from _agreement(
+                reader, {**by, "versus": "himself"}, first.get(reader, {}), again[reader]
+            )
+
+
+def _agreement(
+    reader: str,
+    by: dict[str, str],
+    one: Mapping[tuple[str, str], Reading],
+    other: Mapping[tuple[str, str], Reading],
+) -> Iterator[Measure]:
+    shared = [(one[place], other[place]) for place in one if place in other]
+    if not shared:
+        return
+    patients = _patients([first for first, _ in shared])
+    a = np.array([first.value for first, _ in shared])
+    b = np.array([second.value for _, second in shared])
+    yield _share(Measure(reader=reader, measure="agreement", by=by), a == b, patients)
+    ask = shared[0][0].ask
+    weighted = ask.kind == "scale"
+    words = {word: at for at, word in enumerate(ask.answers)}
+    x, y = (np.array([words.get(str(word), -1) for word in some]) for some in (a, b))
+
+    def kappa(keep: np.ndarray) -> float:
+        if weighted:
+            found = stats.weighted_kappa(x[keep], y[keep], range(len(words)))
+        else:
+            found = stats.cohen_kappa(x[keep], y[keep])
+        return nan if found is None else found
+
+    name = "kappa_weighted" if weighted else "kappa"
+    yield _jackknifed(Measure(reader=reader, measure=name, by=by, n=len(shared)), kappa, patients)
+
+
+def _jackknifed(record: Measure, merit, patients: Sequence[str]) -> Measure:  # type: ignore[no-untyped-def]
+    """A smooth figure with Student's interval by the jackknife over patients, within [-1, 1]."""
+    from scipy import stats as tests
+
+    whole, parts = stats.jackknifed(merit, patients)
+    value = None if np.isnan(whole) else float(whole)
+    count = len(parts)
+    record = replace(record, value=value)
+    if value is None:
+        return remarked(record, "both gave one answer only")
+    if count < 2 or np.isnan(parts).any():
+        return remarked(record, "no interval: undefined without one of the patients")
+    se = sqrt((count - 1) / count * float(((parts - parts.mean()) ** 2).sum()))
+    if se <= 0:
+        return remarked(record, "no interval: every patient agrees alike")
+    reach = float(tests.t.ppf(0.975, count - 1)) * se
+    record = replace(record, se=se, low=max(-1.0, value - reach), high=min(1.0, value + reach))
+    record = with_method(record, Method(kind="jackknife", of="patients", t=count - 1))
+    return noted(record, FEW_CLUSTERS) if count < stats.FEW else record
+
+
+# ---------------------------------------------------------------- people and models
+
+
+def differences(
+    values: Mapping[str, pl.DataFrame], people: Sequence[str], margin: float | None = None
+) -> list[Measure]:
+    """Each model minus each reader, on the same cases; and minus all readers together.
+
+    `values` has for each measure the columns reader, case, cluster and value. Against all readers
+    together stands the analysis of Obuchowski, Rockette and Hillis, for readers and cases like
+    these; with fewer than three readers nothing is said of others, and `versus` names each alone. q
+    is within each measure, of single readers and of all of them apart.
+    """
+    found: list[Measure] = []
+    for measure, frame in values.items():
+        wide = frame.pivot(
+            "reader", index=["case", "cluster"], values="value", aggregate_function="first"
+        )
+        clusters = (
+            stats.counted_from_zero(wide["cluster"].cast(str).to_numpy()) if wide.height else None
+        )
+        if clusters is None:
+            continue
+        columns = {
+            name: wide[name].cast(float).fill_null(nan).to_numpy()
+            for name in wide.columns
+            if name not in ("case", "cluster")
+        }
+        readers = [name for name in people if name in columns]
+        models = [name for name in columns if name not in people]
+        alone, together = [], []
+        for model in models:
+            for reader in readers:
+                record = Measure(
+                    reader=model,
+                    measure=f"diff_{measure}",
+                    by={"versus": reader},
+                    family=f"{measure}: models against readers",
+                )
+                alone.append(paired(record, columns[model], columns[reader], clusters))
+            record = Measure(
+                reader=model,
+                measure=f"diff_{measure}",
+                by={"versus": PEOPLE},
+                family=f"{measure}: models against all readers",
+            )
+            of_all = _against_all(record, columns, model, readers, clusters, margin)
+            together += [] if of_all is None else [of_all]
+        found += [*_with_q(alone), *_with_q(together)]
+    return found
+
+
+def _against_all(
+    record: Measure,
+    columns: Mapping[str, np.ndarray],
+    model: str,
+    readers: Sequence[str],
+    clusters: np.ndarray,
+    margin: float | None,
+) -> Measure | None:
+    """ORH of a model against these readers, over the cases that all of them and it decide."""
+    if len(readers) < stats.LEAST_READERS:
+        return None
+    table = np.stack([columns[name] for name in (model, *readers)])
+    whole = ~np.isnan(table).any(axis=0)
+    if not whole.any():
+        return None
+    table, owners = table[:, whole], clusters[whole]
+    figures, parts = stats.jackknifed(lambda keep: table[:, keep].mean(axis=1), owners)
+    found = stats.model_against_readers(
+        float(figures[0]), figures[1:], parts[:, 0], parts[:, 1:], margin
+    )
+    beside = float(figures[0]), float(figures[1:].mean())
+    record = replace(record, n=int(whole.sum()), beside=beside)
+    if found is None:
+        value = beside[0] - beside[1]
+        return remarked(replace(record, value=value), "no interval: nothing varies")
+    low, high = max(-1.0, found.low), min(1.0, found.high)
+    record = replace(record, value=found.effect, se=found.se, low=low, high=high, p=found.p)
+    df = round(found.df) if np.isfinite(found.df) else None
+    record = with_method(record, Method(kind="orh", of=f"{found.readers} readers", t=df))
+    if margin is not None and found.p_within is not None:
+        flag = "not_inferior" if found.p_within <= 0.025 else "inferior"
+        if flag == "not_inferior" or found.high < -margin:
+            record = noted(record, flag)
+    return noted(record, FEW_CLUSTERS) if found.clusters < stats.FEW else record
+
+
+def _with_q(family: Sequence[Measure]) -> list[Measure]:
+    if not family:
+        return []
+    adjusted = stats.benjamini_hochberg([nan if one.p is None else one.p for one in family])
+    return [
+        one if one.p is None else replace(one, q=float(q))
+        for one, q in zip(family, adjusted, strict=True)
+    ]
+
+
+def _share(record: Measure, hits: Iterable[bool], patients: Sequence[str]) -> Measure:
+    marks = np.array(list(hits), dtype=int)
+    found, effect = stats.clustered_share(marks, np.array(patients))
+    record = replace(
+        record, value=found.point, n=found.n, k=int(marks.sum()), low=found.low, high=found.high
+    )
+    record = with_method(record, Method(kind="wilson", effect=effect))
+    return noted(record, FEW_CLUSTERS) if len(set(patients)) < stats.FEW else record
+
+
+def _patients(some: Sequence[Reading]) -> list[str]:
+    return [one.key.patient for one in some]
+
+
+def cannot_tell(readings: Sequence[Reading]) -> dict[str, int]:
+    """How often each reader could not tell."""
+    found: dict[str, int] = {}
+    for one in readings:
+        if one.value == CANNOT_TELL:
+            found[one.reader] = found.get(one.reader, 0) + 1
+    return found

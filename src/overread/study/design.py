@@ -1,0 +1,136 @@
+"""A study file: who reads what, how often, and how far apart."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from overread.benchmarks.people import Ask
+from overread.case import BadInput
+from overread.files import read_toml
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
+_MOST_READERS = 200
+# FDA's guidance on reader studies (2022) has four weeks; shorter ones are said aloud.
+USUAL_WASHOUT = 28
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A question of one's own in a study file."""
+
+    name: str
+    text: str
+    kind: Literal["yesno", "choice", "scale", "number", "text"] = "yesno"
+    options: list[str] = []
+    most: int = 0
+    required: bool = True
+
+    def ask(self, where: str) -> Ask:
+        if not _NAME.fullmatch(self.name):
+            raise BadInput(
+                f'{where}: question name "{self.name}"; letters, digits, . _ and - only.'
+            )
+        if self.kind in ("choice", "scale") and len(self.options) < 2:
+            raise BadInput(f"{where}: question {self.name} needs two options or more.")
+        if self.kind == "number" and self.most < 1:
+            raise BadInput(f"{where}: question {self.name} needs most = the largest number.")
+        fields = {**msgspec.structs.asdict(self), "options": tuple(self.options)}
+        return Ask(**fields)
+
+
+class Task(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One kind of screens.
+
+    Screens come from the benchmark's cases (`kind` is one of its kinds), from models' answers in a
+    `run` (with `models`), or from a `table` with the columns case, image, and others that
+    `questions` may speak of in braces (kind = "form").
+    """
+
+    kind: str
+    # How many cases; all of them where it is 0.
+    cases: int = 0
+    conditions: list[str] = []
+    run: str = ""
+    models: list[str] = []
+    table: str = ""
+    questions: list[Question] = []
+    # Beside the benchmark's own: what is said on every screen of this task.
+    text: str = ""
+    # Cases of this share are shown once more, to hold a reader against himself.
+    repeat: float = 0.05
+    # Cases that everybody gets where readers have a cap; each of the others goes to so many.
+    anchor: int = 0
+    each: int = 1
+    training: int = 3
+
+
+class Design(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A study file, checked. Paths in it are beside it."""
+
+    name: str
+    readers: list[str]
+    task: list[Task]
+    benchmark: str = ""
+    cases: str = ""
+    edition: str = "corrected"
+    set: dict[str, Any] = {}
+    show: dict[str, Any] = {}
+    seed: int = 0
+    washout_days: float = USUAL_WASHOUT
+    # The most displays of a task that one reader gets; 0: all.
+    cap: int = 0
+    welcome: str = ""
+
+    @property
+    def settings(self) -> dict[str, str]:
+        return {name: str(value) for name, value in self.set.items()}
+
+
+def read_design(path: Path) -> Design:
+    """The study file, or `BadInput` that names the field."""
+    try:
+        design = msgspec.convert(read_toml(path), Design)
+    except msgspec.ValidationError as error:
+        raise BadInput(f"{path}: {error}. See docs/reader-studies.md.") from None
+    for field, names in (("name", [design.name]), ("readers", design.readers)):
+        for name in names:
+            if not _NAME.fullmatch(name):
+                raise BadInput(
+                    f'{path}: {field} "{name}"; up to 40 letters, digits, . _ and -, as "reader-1".'
+                )
+    if not 1 <= len(design.readers) <= _MOST_READERS:
+        raise BadInput(f"{path}: readers; from 1 to {_MOST_READERS} are needed.")
+    if len(set(design.readers)) < len(design.readers):
+        raise BadInput(f"{path}: readers; a name is there twice. Name each once.")
+    if not design.task:
+        raise BadInput(f'{path}: there is no [[task]]. Add one, as kind = "presence".')
+    if not (0 <= design.washout_days <= 3650):
+        raise BadInput(f"{path}: washout_days is {design.washout_days}; from 0 to 3650.")
+    if design.edition not in ("corrected", "authors"):
+        raise BadInput(f'{path}: edition "{design.edition}"; corrected or authors.')
+    for number, task in enumerate(design.task, 1):
+        _check_task(f"{path}: task {number}", task, design)
+    return design
+
+
+def _check_task(where: str, task: Task, design: Design) -> None:
+    if not 0 <= task.repeat <= 0.5:
+        raise BadInput(f"{where}: repeat is {task.repeat}; a share from 0 to 0.5.")
+    if min(task.cases, task.anchor, task.training) < 0:
+        raise BadInput(f"{where}: cases, anchor and training are 0 or more.")
+    if not 1 <= task.each <= len(design.readers):
+        raise BadInput(
+            f"{where}: each is {task.each}; from 1 to the {len(design.readers)} readers."
+        )
+    if task.kind == "form":
+        if not task.table or not task.questions:
+            raise BadInput(f'{where}: kind "form" needs a table and questions.')
+    elif not design.benchmark or not design.cases:
+        raise BadInput(
+            f"{where}: kind {task.kind} needs benchmark and cases at the top of the file."
+        )
+    if task.models and not task.run:
+        raise BadInput(f"{where}: models are those of a run. Name the run's folder: run = …")

@@ -1,0 +1,238 @@
+"""Every answer that readers gave, as it was given: one SQLite file, rows added and never changed.
+
+An answer is known by reader, display and question; giving the same again adds nothing, giving
+another adds a row with the next revision. What counts is the last one.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from overread.study.packets import TRAINING, Opened, Turn
+
+_DAY = 86_400.0
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS answers (
+  row INTEGER PRIMARY KEY, reader TEXT NOT NULL, display TEXT NOT NULL, question TEXT NOT NULL,
+  revision INTEGER NOT NULL, value TEXT NOT NULL, at REAL NOT NULL, seconds REAL, visible REAL,
+  UNIQUE (reader, display, question, revision));
+CREATE TABLE IF NOT EXISTS shown (
+  row INTEGER PRIMARY KEY, reader TEXT NOT NULL, display TEXT NOT NULL, at REAL NOT NULL);
+CREATE INDEX IF NOT EXISTS shown_by ON shown (reader, display);
+"""
+NOTE = "note"
+"""What a reader wrote beside the questions; every display has it."""
+
+
+class Given(msgspec.Struct, frozen=True, kw_only=True):
+    """One answer: what, when (seconds since 1970, by the server's clock), and how long it took.
+
+    `seconds` from the moment the display was shown, by the server's clock; `visible` those during
+    which the reader's page was in front, as the page says.
+    """
+
+    reader: str
+    display: str
+    question: str
+    value: str
+    revision: int
+    at: float
+    seconds: float | None = None
+    visible: float | None = None
+
+
+class Standing(NamedTuple):
+    """Where a reader stands: the session that is open, or when one will be.
+
+    `session` is None where nothing is left; `waits` is the time at which it opens, where that is
+    not yet.
+    """
+
+    session: int | None
+    turns: Sequence[Turn]
+    done: frozenset[str]
+    waits: float | None
+
+
+class Conflict(Exception):
+    """Somebody has answered since this was read: another tab, as a rule."""
+
+
+class Journal:
+    """The answers of one study. A class, for it holds the file open."""
+
+    def __init__(
+        self, folder: Path, *, clock: Callable[[], float] = time.time, read_only: bool = False
+    ) -> None:
+        path = folder / "answers.sqlite"
+        self._clock = clock
+        if read_only and not path.exists():
+            self._file = sqlite3.connect(":memory:")
+        elif read_only:
+            self._file = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+        else:
+            self._file = sqlite3.connect(path, isolation_level=None)
+            path.chmod(0o600)
+            # A rollback journal: the file may stand on a share, and answers come once in seconds.
+            self._file.execute("PRAGMA synchronous=FULL")
+        if not read_only or not path.exists():
+            self._file.executescript(_SCHEMA)
+
+    def close(self) -> None:
+        self._file.close()
+
+    # ------------------------------------------------------------ reading
+
+    def answers(self, reader: str | None = None, *, every: bool = False) -> Iterator[Given]:
+        """The last answer to every question, or with `every` all that were ever given."""
+        rows = self._file.execute(
+            "SELECT reader, display, question, value, revision, at, seconds, visible FROM answers "
+            "WHERE ? IS NULL OR reader = ? ORDER BY row",
+            (reader, reader),
+        )
+        given = (
+            Given(reader=r, display=d, question=q, value=v, revision=n, at=at, seconds=s, visible=w)
+            for r, d, q, v, n, at, s, w in rows
+        )
+        if every:
+            yield from given
+            return
+        last = {(one.reader, one.display, one.question): one for one in given}
+        yield from last.values()
+
+    def of_display(self, reader: str, display: str) -> dict[str, Given]:
+        rows = self._file.execute(
+            "SELECT question, value, revision, at FROM answers WHERE reader=? AND display=? "
+            "ORDER BY revision",
+            (reader, display),
+        )
+        return {
+            q: Given(reader=reader, display=display, question=q, value=v, revision=n, at=at)
+            for q, v, n, at in rows
+        }
+
+    def standing(self, study: Opened, reader: str) -> Standing:
+        """The session a reader is in. The next one opens a wash-out after the last answer of this.
+
+        A session is over when every display of it is answered whole. Time is the server's.
+        """
+        answered: dict[str, dict[str, str]] = {}
+        finished: dict[str, float] = {}
+        for one in self.answers(reader):
+            answered.setdefault(one.display, {})[one.question] = one.value
+        for display, at in self._file.execute(
+            "SELECT display, MIN(at) FROM answers WHERE reader=? GROUP BY display", (reader,)
+        ):
+            finished[display] = at
+        own: dict[int, list[Turn]] = {}
+        for turn in study.schedule:
+            if turn.reader == reader:
+                own.setdefault(turn.session, []).append(turn)
+        opens: float | None = None
+        for session in sorted(own):
+            turns = sorted(own[session], key=lambda turn: turn.place)
+            done = frozenset(
+                turn.display
+                for turn in turns
+                if is_whole(study, turn.display, answered.get(turn.display, {}))
+            )
+            if len(done) < len(turns):
+                now = self._clock()
+                waits = opens if opens is not None and now < opens and not done else None
+                return Standing(session, turns, done, waits)
+            if session != TRAINING:
+                ended = max(finished[turn.display] for turn in turns)
+                opens = ended + study.design.washout_days * _DAY
+        return Standing(None, (), frozenset(), None)
+
+    def progress(self, study: Opened) -> list[tuple[str, int, int, float | None]]:
+        """Of each reader: displays answered whole, all displays, and when he last answered."""
+        found = []
+        for reader in study.design.readers:
+            answered: dict[str, dict[str, str]] = {}
+            last: float | None = None
+            for one in self.answers(reader):
+                answered.setdefault(one.display, {})[one.question] = one.value
+                last = one.at if last is None else max(last, one.at)
+            own = [turn.display for turn in study.schedule if turn.reader == reader]
+            whole = sum(is_whole(study, name, answered.get(name, {})) for name in own)
+            found.append((reader, whole, len(own), last))
+        return found
+
+    # ------------------------------------------------------------ writing
+
+    def show(self, reader: str, display: str) -> None:
+        """The display is in front of the reader from now on."""
+        self._file.execute(
+            "INSERT INTO shown (reader, display, at) VALUES (?, ?, ?)",
+            (reader, display, self._clock()),
+        )
+
+    def put(
+        self,
+        reader: str,
+        display: str,
+        values: Mapping[str, str],
+        *,
+        revision: int | None = None,
+        visible: float | None = None,
+    ) -> int:
+        """Commit the answers to a display together; returns its revision.
+
+        What stands already is not written again. `revision` is what the reader's page had seen:
+        where somebody wrote something else since then, `Conflict`.
+        """
+        self._file.execute("BEGIN IMMEDIATE")
+        try:
+            standing = self.of_display(reader, display)
+            newest = max((one.revision for one in standing.values()), default=0)
+            changed = {
+                question: value
+                for question, value in values.items()
+                if (standing[question].value if question in standing else "") != value
+            }
+            if changed:
+                if revision is not None and revision != newest:
+                    raise Conflict
+                now = self._clock()
+                row = self._file.execute(
+                    "SELECT MAX(at) FROM shown WHERE reader=? AND display=?", (reader, display)
+                ).fetchone()
+                seconds = None if row[0] is None else max(0.0, now - row[0])
+                newest += 1
+                self._file.executemany(
+                    "INSERT INTO answers (reader, display, question, revision, value, at, seconds, "
+                    "visible) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                    [
+                        (reader, display, question, newest, value, now, seconds, visible)
+                        for question, value in changed.items()
+                    ],
+                )
+            self._file.execute("COMMIT")
+        except BaseException:
+            self._file.execute("ROLLBACK")
+            raise
+        return newest
+
+    def take(self, given: Iterable[Given]) -> tuple[int, int]:
+        """Answers from sheets that were filled elsewhere: how many are new, how many stood."""
+        new = same = 0
+        for one in given:
+            before = self.of_display(one.reader, one.display).get(one.question)
+            if before is not None and before.value == one.value:
+                same += 1
+                continue
+            self.put(one.reader, one.display, {one.question: one.value})
+            new += 1
+        return new, same
+
+
+def is_whole(study: Opened, display: str, values: Mapping[str, str]) -> bool:
+    """Whether everything that must be answered of a display is."""
+    return all(values.get(ask.name) for ask in study.displays[display].asks if ask.required)

@@ -1,0 +1,472 @@
+"""From a study file to what readers see, and apart from it the key to what that is.
+
+A study folder holds `study.toml` (the design as it was resolved), `displays.jsonl` and `pictures/`
+(what readers may see: random names, no metadata), `schedule.jsonl` (who sees what when),
+`answers.sqlite`, and `key/`, which only analysts open: what each display shows, the readers' links,
+and a log of whoever opened it.
+"""
+
+from __future__ import annotations
+
+import getpass
+import os
+import secrets
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from io import BytesIO
+from math import ceil, sqrt
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+import tomli_w
+
+import overread.case as oc
+from overread import __version__
+from overread.benchmarks.draws import even_shares, lot
+from overread.benchmarks.people import Ask, ForPeople
+from overread.case import BadInput, Policy
+from overread.files import open_file, read_bytes
+from overread.scratch import scratch_folder
+from overread.study.design import USUAL_WASHOUT, Design, Task
+
+if TYPE_CHECKING:
+    pass
+
+_MOST_DISPLAYS = 1_000_000
+TRAINING = 0
+"""The session before the first: answers given there are kept and not analysed."""
+
+
+class Seen(msgspec.Struct, frozen=True, kw_only=True):
+    """A picture of a display, or a sheet of a clip's frames: its file, size, boxes over it."""
+
+    file: str
+    width: int
+    height: int
+    frames: int = 1
+    boxes: tuple[tuple[int, int, int, int], ...] = ()
+
+
+class Display(msgspec.Struct, frozen=True, kw_only=True):
+    """What one screen shows. Nothing here says which case, condition or model it is."""
+
+    id: str
+    task: int
+    pictures: tuple[Seen, ...]
+    texts: tuple[tuple[str, str], ...] = ()
+    asks: tuple[Ask, ...]
+
+
+class Key(msgspec.Struct, frozen=True, kw_only=True):
+    """What a display shows: for analysts alone.
+
+    `iteration` is 1 where the display shows once more what another did. `request` names the request
+    that a model is asked in the same place, and `said` how an answer reads as a reply to it.
+    """
+
+    display: str
+    task: int
+    kind: str
+    case: str
+    patient: str
+    condition: str = ""
+    iteration: int = 0
+    training: bool = False
+    truth: str = ""
+    facts: dict[str, str] = {}
+    request: str = ""
+    said: dict[str, str] = {}
+
+
+class Turn(msgspec.Struct, frozen=True, kw_only=True):
+    """One display in one reader's order."""
+
+    reader: str
+    session: int
+    place: int
+    display: str
+
+
+class Dealt(NamedTuple):
+    """Screens of one task that are in the study, and those to practise on."""
+
+    task: int
+    screens: Sequence[ForPeople]
+    training: Sequence[ForPeople]
+
+
+# ---------------------------------------------------------------- sampling
+
+
+def sampled(screens: Iterable[ForPeople], task: Task, number: int, seed: int) -> Dealt:
+    """The cases of a task: as many of each stratum as there can be, by lot.
+
+    Only conditions that were asked for; all conditions of a chosen case. What is left over may be
+    practised on.
+    """
+    by_case: dict[str, list[ForPeople]] = defaultdict(list)
+    for one in screens:
+        if not task.conditions or one.condition in task.conditions:
+            by_case[one.case].append(one)
+    if not by_case:
+        named = f" under {', '.join(task.conditions)}" if task.conditions else ""
+        raise BadInput(
+            f"task {number}: no case can be shown{named}. Change the task, or the cases."
+        )
+    strata: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for case, some in by_case.items():
+        strata[some[0].stratum].append(case)
+    wanted = min(task.cases or len(by_case), len(by_case))
+    chosen: list[str] = []
+    spare: list[str] = []
+    for stratum, n in _shares(wanted, {key: len(cases) for key, cases in strata.items()}).items():
+        drawn = sorted(strata[stratum], key=lambda case: lot(f"study {number}", seed, case))
+        chosen += drawn[:n]
+        spare += drawn[n:]
+    chosen.sort(key=lambda case: lot(f"order {number}", seed, case))
+    practice = sorted(spare, key=lambda case: lot(f"practice {number}", seed, case))
+    return Dealt(
+        number,
+        [one for case in chosen for one in by_case[case]],
+        [by_case[case][0] for case in practice[: task.training]],
+    )
+
+
+def _shares(n: int, sizes: Mapping[tuple[str, ...], int]) -> dict[tuple[str, ...], int]:
+    """As even as sizes allow, first over the first part of a stratum, then within it.
+
+    So that findings are even before their labels and views are.
+    """
+    if not any(sizes):  # nothing is left to tell them apart by
+        return {(): min(n, sizes.get((), 0))}
+    groups: dict[str, dict[tuple[str, ...], int]] = defaultdict(dict)
+    for key, size in sizes.items():
+        groups[key[0]][key[1:]] = size
+    found: dict[tuple[str, ...], int] = {}
+    whole = even_shares(n, {first: sum(rest.values()) for first, rest in groups.items()})
+    for first, share in whole.items():
+        for rest, k in _shares(share, groups[first]).items():
+            found[(first, *rest)] = k
+    return found
+
+
+# ---------------------------------------------------------------- sessions
+
+
+def dealt_out(
+    displays: Sequence[Key], readers: Sequence[str], task: Task, cap: int, seed: int, after: int = 0
+) -> Iterator[Turn]:
+    """Who sees which display of a task in which session; `place` is set when sessions are shuffled.
+
+    Sessions are those `after` the last of the task before: what one task shows of a case must not
+    be remembered in another.
+
+    A case is in a session once. Where a reader has a cap, the first `anchor` cases go to everybody
+    and each of the others to `each` readers in turn, while they have room. A case that is shown
+    once more comes in a session after all of its conditions.
+    """
+    by_case: dict[str, list[Key]] = defaultdict(list)
+    for key in displays:
+        by_case[key.case].append(key)
+    room = dict.fromkeys(readers, cap or _MOST_DISPLAYS)
+    who = {reader: Random(lot("session", seed, f"{task.kind}|{reader}")) for reader in readers}
+    most = max(len({key.display for key in some if not key.iteration}) for some in by_case.values())
+    turn = 0
+    for at, some in enumerate(by_case.values()):
+        if cap and at >= task.anchor:
+            those = [readers[(turn + k) % len(readers)] for k in range(task.each)]
+            turn += task.each
+        else:
+            those = list(readers)
+        for reader in those:
+            if room[reader] < len(some):
+                continue
+            room[reader] -= len(some)
+            first = [key for key in some if not key.iteration]
+            sessions = who[reader].sample(range(after + 1, after + most + 1), len(first))
+            for key, session in zip(first, sessions, strict=True):
+                yield Turn(reader=reader, session=session, place=0, display=key.display)
+            for key in some:
+                if key.iteration:
+                    yield Turn(
+                        reader=reader, session=after + most + 1, place=0, display=key.display
+                    )
+
+
+def ordered(turns: Iterable[Turn], seed: int) -> list[Turn]:
+    """Each reader's sessions, each in an order of its own."""
+    grouped: dict[tuple[str, int], list[Turn]] = defaultdict(list)
+    for turn in turns:
+        grouped[turn.reader, turn.session].append(turn)
+    found: list[Turn] = []
+    for (reader, session), some in sorted(grouped.items()):
+        some.sort(key=lambda turn: lot("place", seed, f"{reader}|{session}|{turn.display}"))
+        found += [msgspec.structs.replace(turn, place=at) for at, turn in enumerate(some)]
+    return found
+
+
+# ---------------------------------------------------------------- writing
+
+
+class Made(msgspec.Struct, frozen=True, kw_only=True):
+    """A study that was made: where, how much of it, and what should be said of it."""
+
+    folder: Path
+    displays: int
+    readers: int
+    sessions: int
+    remarks: tuple[str, ...]
+
+
+def make_study(
+    out: Path,
+    design: Design,
+    screens: Sequence[Iterable[ForPeople]],
+    policy: Policy,
+    render: Callable[[oc.Picture | oc.Clip], tuple[oc.Shown, int]],
+    request_of: Callable[[ForPeople], str],
+) -> Made:
+    """Write a study folder: `screens` are those of each task, in the order of the design.
+
+    Everything is drawn by the design's seed but the names of displays, which must not be guessed.
+    """
+    remarks = []
+    if design.washout_days < USUAL_WASHOUT:
+        remarks.append(
+            f"sessions are {design.washout_days:g} days apart, where {USUAL_WASHOUT} are usual: "
+            "readers may remember a case."
+        )
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise BadInput(f"--out {out}: something is there, and a study is made once. Name another.")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with scratch_folder(out.parent) as scratch:
+        folder = scratch / "study"
+        folder.mkdir(mode=0o700)
+        (folder / "pictures").mkdir()
+        (folder / "key").mkdir(mode=0o700)
+        displays: list[Display] = []
+        keys: list[Key] = []
+        turns: list[Turn] = []
+        kept: dict[oc.Picture | oc.Clip, Seen] = {}
+        for number, (task, some) in enumerate(zip(design.task, screens, strict=True), 1):
+            dealt = sampled(some, task, number, design.seed)
+            cases = list(dict.fromkeys(one.case for one in dealt.screens))
+            repeated = sorted(cases, key=lambda case: lot(f"again {number}", design.seed, case))
+            again = frozenset(repeated[: round(task.repeat * len(cases))])
+            own: list[Key] = []
+            for one, training in [
+                *((one, False) for one in dealt.screens),
+                *((one, True) for one in dealt.training),
+            ]:
+                firsts = next((s.condition for s in dealt.screens if s.case == one.case), "")
+                shown_again = one.case in again and one.condition == firsts and not training
+                for iteration in (0, 1) if shown_again else (0,):
+                    name = secrets.token_hex(8)
+                    pictures = tuple(_seen(slide, folder, kept, render) for slide in one.slides)
+                    displays.append(_display(name, number, one, task, pictures))
+                    own.append(_key(name, number, one, task.kind, iteration, training, request_of))
+            keys += own
+            real = [key for key in own if not key.training]
+            after = max((turn.session for turn in turns), default=0)
+            turns += dealt_out(real, design.readers, task, design.cap, design.seed, after)
+            turns += [
+                Turn(reader=reader, session=TRAINING, place=0, display=key.display)
+                for reader in design.readers
+                for key in own
+                if key.training
+            ]
+        schedule = ordered(turns, design.seed)
+        displays.sort(key=lambda display: display.id)  # their order must tell nothing
+        keys.sort(key=lambda key: key.display)
+        _write_lines(folder / "displays.jsonl", displays)
+        _write_lines(folder / "schedule.jsonl", schedule)
+        _write_lines(folder / "key" / "mapping.jsonl", keys)
+        links = {reader: secrets.token_urlsafe(24) for reader in [*design.readers, ORGANISER]}
+        secret = {"cookies": secrets.token_hex(32), "links": links}
+        (folder / "key" / "links.json").write_bytes(msgspec.json.encode(secret))
+        (folder / "key" / "links.json").chmod(0o600)
+        record = {
+            "overread": __version__,
+            "made": datetime.now(UTC).replace(microsecond=0).isoformat(),
+            "policy": policy,
+            "design": _plain(msgspec.to_builtins(design)),
+        }
+        (folder / "study.toml").write_bytes(tomli_w.dumps(record).encode())
+        with suppress(FileNotFoundError):
+            out.rmdir()
+        folder.rename(out)
+    sessions = max((turn.session for turn in schedule), default=0)
+    return Made(
+        folder=out,
+        displays=len(displays),
+        readers=len(design.readers),
+        sessions=sessions,
+        remarks=tuple(remarks),
+    )
+
+
+ORGANISER = "organiser"
+"""Whose link shows how far readers are; no reader may be called so."""
+
+
+def _display(
+    name: str, number: int, one: ForPeople, task: Task, pictures: tuple[Seen, ...]
+) -> Display:
+    said = (("", task.text),) if task.text else ()
+    return Display(
+        id=name, task=number, pictures=pictures, texts=(*said, *one.texts), asks=one.asks
+    )
+
+
+def _key(
+    name: str,
+    number: int,
+    one: ForPeople,
+    kind: str,
+    iteration: int,
+    training: bool,
+    request_of: Callable[[ForPeople], str],
+) -> Key:
+    return Key(
+        display=name,
+        task=number,
+        kind=kind,
+        case=one.case,
+        patient=one.patient,
+        condition=one.condition,
+        iteration=iteration,
+        training=training,
+        truth=one.truth,
+        facts=one.facts,
+        request=request_of(one) if one.trial is not None else "",
+        said=one.said,
+    )
+
+
+def _seen(
+    slide: oc.Slide,
+    folder: Path,
+    kept: dict[oc.Picture | oc.Clip, Seen],
+    render: Callable[[oc.Picture | oc.Clip], tuple[oc.Shown, int]],
+) -> Seen:
+    """A slide's files, under names that no other display has.
+
+    A film that two displays share is rendered once and stands under two names: by none of them
+    could a reader tell that he has seen it before.
+    """
+    from PIL import Image
+
+    place = folder / "pictures"
+    if slide.picture in kept:
+        first = kept[slide.picture]
+        seen = msgspec.structs.replace(first, file=f"{secrets.token_hex(8)}{first.file[16:]}")
+        os.link(place / first.file, place / seen.file)
+    else:
+        shown, frames = render(slide.picture)
+        suffix = {"image/png": "png", "image/jpeg": "jpg"}[shown.media_type]
+        width, height = Image.open(BytesIO(shown.data)).size
+        across = ceil(sqrt(frames))
+        seen = Seen(
+            file=f"{secrets.token_hex(8)}.{suffix}",
+            width=width // across,
+            height=height // -(-frames // across),
+            frames=frames,
+        )
+        (place / seen.file).write_bytes(shown.data)
+        kept[slide.picture] = seen
+    boxes = tuple((box.x, box.y, box.w, box.h) for _, box in slide.boxes)
+    return msgspec.structs.replace(seen, boxes=boxes)
+
+
+def _write_lines(path: Path, rows: Iterable[msgspec.Struct]) -> None:
+    with path.open("xb") as out:
+        for row in rows:
+            out.write(msgspec.json.encode(row) + b"\n")
+    if path.parent.name == "key":
+        path.chmod(0o600)
+
+
+def _plain(value: Any) -> Any:
+    """What TOML can hold: it has no word for nothing."""
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items() if one is not None}
+    return value
+
+
+# ---------------------------------------------------------------- reading
+
+
+class Opened(NamedTuple):
+    """A study folder, without its key."""
+
+    folder: Path
+    design: Design
+    policy: Policy
+    displays: Mapping[str, Display]
+    schedule: Sequence[Turn]
+
+    @property
+    def practice(self) -> frozenset[str]:
+        """Displays of the session before the first."""
+        return frozenset(turn.display for turn in self.schedule if turn.session == TRAINING)
+
+
+def open_study(folder: Path) -> Opened:
+    """A study folder, checked; `BadInput` where it is none."""
+    from overread.files import read_toml
+
+    place = folder / "study.toml"
+    if not place.is_file():
+        raise BadInput(f"{folder} is no study: it has no study.toml. Make one: overread study new.")
+    record = read_toml(place)
+    try:
+        design = msgspec.convert(record.get("design"), Design)
+        policy = msgspec.convert(record.get("policy"), Policy)
+        displays = list(_read_lines(folder / "displays.jsonl", Display))
+        schedule = list(_read_lines(folder / "schedule.jsonl", Turn))
+    except msgspec.ValidationError as error:
+        raise BadInput(
+            f"{folder} is damaged ({error}). Make it anew: overread study new."
+        ) from None
+    return Opened(folder, design, policy, {one.id: one for one in displays}, schedule)
+
+
+def open_key(folder: Path, why: str) -> dict[str, Key]:
+    """What each display shows. Whoever opens it is written down first, with the reason."""
+    line = {
+        "at": datetime.now(UTC).replace(microsecond=0).isoformat(),
+        "by": _who(),
+        "for": why,
+    }
+    with (folder / "key" / "opened.jsonl").open("ab") as log:
+        log.write(msgspec.json.encode(line) + b"\n")
+        log.flush()
+        os.fsync(log.fileno())
+    return {one.display: one for one in _read_lines(folder / "key" / "mapping.jsonl", Key)}
+
+
+def links_of(folder: Path) -> tuple[str, dict[str, str]]:
+    """The secret that cookies are made with, and each reader's token."""
+    data = msgspec.json.decode(read_bytes(folder / "key" / "links.json"))
+    return str(data["cookies"]), {str(name): str(token) for name, token in data["links"].items()}
+
+
+def _who() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return str(os.getuid())
+
+
+def _read_lines(path: Path, kind: type[Any]) -> Iterator[Any]:
+    decode = msgspec.json.Decoder(kind).decode
+    with open_file(path) as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                yield decode(line)
+            except msgspec.DecodeError as error:
+                raise BadInput(f"{path} line {number}: {error}. Make the study anew.") from None

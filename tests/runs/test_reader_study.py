@@ -1,0 +1,127 @@
+"""People as readers, from a study file to numbers beside models."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from random import Random
+
+import polars as pl
+import pytest
+
+import overread as ov
+from overread import runs
+from overread.case import BadInput
+from overread.study import Journal, open_key, open_study
+
+STUDY = """
+name = "chest"
+benchmark = "grounding"
+cases = "phantom:24"
+readers = ["anna", "ben", "cleo"]
+washout_days = 0
+
+[[task]]
+kind = "presence"
+cases = 10
+conditions = ["original", "target_mask", "irrelevant_mask"]
+training = 0
+
+[[task]]
+kind = "boxes"
+cases = 4
+training = 0
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(phantom_cache, tmp_path_factory):
+    """A study on phantoms, read by a person who is always right, one seldom, one who cannot tell."""
+    place = tmp_path_factory.mktemp("people")
+    (place / "study.toml").write_text(STUDY)
+    runs.study_new(place / "study.toml", place / "chest")
+    study = open_study(place / "chest")
+    key, journal, draw = open_key(study.folder, "test"), Journal(study.folder), Random(0)
+    for turn in study.schedule:
+        shown = key[turn.display]
+        if shown.kind == "boxes":
+            journal.put(turn.reader, turn.display, {"rating": "accurate"})
+            continue
+        truth = "no" if shown.condition == "target_mask" else shown.truth
+        said = {"anna": truth, "ben": draw.choice(["yes", "no"]), "cleo": "cannot tell"}
+        journal.put(turn.reader, turn.display, {"answer": said[turn.reader]})
+    journal.close()
+    return study.folder
+
+
+@pytest.fixture(scope="module")
+def models(folder):
+    place = folder.parent / "run"
+    ov.run(
+        "grounding", cases="phantom:24", readers=["control:looks", "control:prior"], out=place,
+        store=folder.parent / "store.sqlite",
+    )  # fmt: skip
+    return place
+
+
+def one(found, reader, measure, **by):
+    (record,) = [m for m in found.measures if (m.reader, m.measure, m.by) == (reader, measure, by)]
+    return record
+
+
+def test_people_are_measured_as_models_are(folder):
+    found = runs.study_analyse(folder)
+    assert one(found, "anna", "accuracy").value == 1
+    assert one(found, "anna", "cgr").value == 1
+    assert one(found, "cleo", "parse_rate").value == 0
+    assert one(found, "anna", "boxes_rating", answer="accurate").value == 1
+    assert found.cannot_tell["cleo"] > 0
+    kept = json.loads((folder / "analysis.json").read_text())
+    assert len(kept["measures"]) == len(found.measures)
+
+
+def test_models_stand_beside_people_on_the_same_cases(folder, models):
+    found = runs.study_analyse(folder, run=models)
+    same = one(found, "control:looks", "diff_accuracy", versus="anna")
+    assert (same.value, same.n) == (0, 10)
+    assert {m.reader for m in found.measures if m.by.get("versus") == "anna"} >= {
+        "control:looks",
+        "control:prior",
+    }
+
+
+def test_a_person_is_a_reader_of_any_run(folder, models, tmp_path):
+    runs.study_analyse(folder)
+    cases = {k.case for k in open_key(folder, "test").values() if k.kind == "presence"}
+    (tmp_path / "only.txt").write_text("\n".join(sorted(cases)))
+    run = ov.run(
+        "grounding", cases="phantom:24", readers=[f"human:{folder}/anna"], out=tmp_path / "run",
+        only=tmp_path / "only.txt", store=tmp_path / "store.sqlite",
+        settings={"conditions": "original,target_mask,irrelevant_mask"},
+    )  # fmt: skip
+    first = run.measures.filter(pl.col("measure") == "accuracy").row(0, named=True)
+    assert (first["reader"], first["value"], first["n"]) == ("anna", 1.0, 10)
+
+
+def test_while_somebody_reads_the_key_stays_shut(phantom_cache, tmp_path):
+    (tmp_path / "study.toml").write_text(STUDY)
+    runs.study_new(tmp_path / "study.toml", tmp_path / "chest")
+    with pytest.raises(BadInput, match="anna, ben, cleo have not read everything"):
+        runs.study_analyse(tmp_path / "chest")
+    assert not (tmp_path / "chest" / "key" / "opened.jsonl").exists()
+
+
+def test_what_the_paper_s_readers_filled_is_counted_beside_an_imported_run(tmp_path):
+    here = Path(__file__).parents[1] / "golden" / "grounding"
+    runs.import_results(
+        "grounding", cases=here / "mimic" / "manifest.csv", replies=here / "mimic" / "responses",
+        readers=here / "models.json", out=tmp_path / "run", edition="authors",
+    )  # fmt: skip
+    study = here / "reader_study"
+    sheets = {"SZ": study / "reader1_filled_SZ", "LA": study / "reader2_filled_LA"}
+    found = runs.study_sheets(tmp_path / "run", sheets)
+    rows = json.loads((study / "expected" / "human_vs_model_paired.json").read_text())
+    for row in rows:
+        if row["metric"] == "CGR":
+            record = one(found, row["model"], "diff_cgr", versus="SZ")
+            assert (record.n, record.p) == (row["n_paired"], pytest.approx(row["p_value"]))

@@ -1,0 +1,115 @@
+"""What people's answers come to, against what can be worked out by hand."""
+
+from __future__ import annotations
+
+import math
+
+import polars as pl
+import pytest
+
+from overread.stats import cohen_kappa, weighted_kappa
+from overread.study import Journal, open_key
+from overread.study.analysis import PEOPLE, agreements, differences, form_shares, readings_of
+from support.studies import design, filled, made
+
+
+@pytest.fixture(scope="module")
+def readings(tmp_path_factory):
+    study = made(tmp_path_factory.mktemp("study") / "s", design(washout_days=0))
+    filled(study, {"anna": 0.95, "ben": 0.6})
+    journal = Journal(study.folder, read_only=True)
+    key = open_key(study.folder, "test")
+    return readings_of(study, journal.answers(), key)
+
+
+def by_place(readings, reader, question, iteration=0):
+    return {
+        (one.key.case, one.key.condition): one.value
+        for one in readings
+        if (one.reader, one.ask.name, one.key.iteration) == (reader, question, iteration)
+    }
+
+
+def test_practice_counts_for_nothing(readings):
+    assert not any(one.key.training for one in readings)
+
+
+def test_two_readers_agree_as_counted_by_hand(readings):
+    anna, ben = (by_place(readings, name, "answer") for name in ("anna", "ben"))
+    found = {
+        m.measure: m
+        for m in agreements(readings)
+        if m.by["versus"] == "ben" and m.by["question"] == "answer"
+    }
+    same = [anna[place] == ben[place] for place in anna]
+    assert (found["agreement"].value, found["agreement"].n) == (sum(same) / len(same), 24)
+    kappa = cohen_kappa([anna[p] for p in anna], [ben[p] for p in anna])
+    assert found["kappa"].value == pytest.approx(kappa)
+    assert found["kappa"].low < kappa < found["kappa"].high
+
+
+def test_a_scale_is_compared_on_all_of_its_levels(readings):
+    anna, ben = (by_place(readings, name, "sure") for name in ("anna", "ben"))
+    (found,) = [
+        m for m in agreements(readings) if m.measure == "kappa_weighted" and m.by["versus"] == "ben"
+    ]
+    levels = [1, 2, 3]
+    by_hand = weighted_kappa([int(anna[p]) for p in anna], [int(ben[p]) for p in anna], levels)
+    assert found.value == pytest.approx(by_hand)
+
+
+def test_a_reader_is_held_against_himself_on_what_he_saw_twice(readings):
+    first, again = (by_place(readings, "anna", "answer", time) for time in (0, 1))
+    (found,) = [
+        m
+        for m in agreements(readings)
+        if (m.reader, m.measure, m.by["versus"], m.by["question"])
+        == ("anna", "agreement", "himself", "answer")
+    ]
+    assert found.n == len(again) == 2
+    assert found.value == sum(first[p] == again[p] for p in again) / 2
+
+
+def test_what_models_are_asked_too_is_not_counted_as_a_form(readings):
+    assert list(form_shares(readings)) == []
+
+
+def values(people: int, cases: int = 60) -> dict[str, pl.DataFrame]:
+    """A model that is right on all but every tenth case; people who err on one more each."""
+    rows = []
+    for case in range(cases):
+        rows.append(("model", f"c{case}", f"p{case // 2}", float(case % 10 != 0)))
+        for person in range(people):
+            wrong = case % 10 == 0 or case % (7 + person) == 1
+            rows.append((f"r{person}", f"c{case}", f"p{case // 2}", float(not wrong)))
+    schema = {"reader": pl.String, "case": pl.String, "cluster": pl.String, "value": pl.Float64}
+    return {"accuracy": pl.DataFrame(rows, schema=schema, orient="row")}
+
+
+def test_a_model_is_held_against_each_reader_on_the_same_cases():
+    found = differences(values(2), ["r0", "r1"])
+    assert [(m.reader, m.by["versus"]) for m in found] == [("model", "r0"), ("model", "r1")]
+    assert all(m.value == pytest.approx(m.beside[0] - m.beside[1]) for m in found)
+    assert all((m.low <= 0 <= m.high) == (m.p > 0.05) for m in found)
+    assert all(m.q >= m.p for m in found)
+
+
+def test_with_three_readers_something_is_said_of_others():
+    found = differences(values(3), ["r0", "r1", "r2"], margin=0.05)
+    (together,) = [m for m in found if m.by["versus"] == PEOPLE]
+    assert together.how.kind == "orh"
+    assert -1 <= together.low < together.value < together.high <= 1
+    assert "not_inferior" in together.flags
+
+
+def test_a_case_that_somebody_did_not_decide_is_no_case_in_common():
+    given = values(3)["accuracy"].with_columns(
+        pl.when((pl.col("reader") == "r1") & (pl.col("case") == "c3"))
+        .then(None)
+        .otherwise(pl.col("value"))
+        .alias("value")
+    )
+    found = differences({"accuracy": given}, ["r0", "r1", "r2"])
+    counts = {m.by["versus"]: m.n for m in found}
+    assert counts == {"r0": 60, "r1": 59, "r2": 60, PEOPLE: 59}
+    assert all(not math.isnan(m.value) for m in found)

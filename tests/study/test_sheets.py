@@ -1,0 +1,87 @@
+"""Sheets for readers who work without a network, and answers in the list mode of iMRMC."""
+
+from __future__ import annotations
+
+import csv
+
+import pytest
+
+from overread.case import BadInput
+from overread.study import Journal, open_key
+from overread.study.sheets import read_sheet, write_imrmc, write_sheets
+from support.studies import SECRETS, filled, made
+
+
+@pytest.fixture
+def study(tmp_path):
+    return made(tmp_path / "study")
+
+
+@pytest.fixture
+def sheets(study, tmp_path):
+    journal = Journal(study.folder)
+    write_sheets(tmp_path / "sheets", study, journal)
+    journal.close()
+    return tmp_path / "sheets"
+
+
+def fill(path, **cells):
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    with path.open("w", newline="") as file:
+        sheet = csv.DictWriter(file, rows[0].keys())
+        sheet.writeheader()
+        sheet.writerows([{**row, **cells} for row in rows])
+    return rows
+
+
+def test_a_sheet_says_no_more_than_the_page(sheets):
+    text = "".join(path.read_text() for path in sheets.rglob("*.csv"))
+    names = " ".join(path.name for path in sheets.rglob("*"))
+    for secret in SECRETS:
+        assert secret not in text + names
+
+
+def test_a_filled_sheet_is_taken_as_if_it_had_been_read_on_the_page(study, sheets):
+    path = sheets / "anna" / "session-1-task-1.csv"
+    rows = fill(path, answer="Yes", sure="2", note="=a formula")
+    journal = Journal(study.folder)
+    taken = list(read_sheet(path, study, "anna"))
+    assert journal.take(taken) == (3 * len(rows), 0)
+    assert journal.take(taken) == (0, 3 * len(rows))
+    assert {one.value for one in journal.answers() if one.question == "answer"} == {"yes"}
+    journal.close()
+
+
+def test_cells_left_empty_are_no_answers(study, sheets):
+    assert list(read_sheet(sheets / "anna" / "session-1-task-1.csv", study, "anna")) == []
+
+
+@pytest.mark.parametrize(
+    ("cells", "says"),
+    [
+        ({"answer": "perhaps"}, r"row 2: answer: \"perhaps\""),
+        ({"display": "0123456789abcdef", "answer": "yes"}, "not one of anna's"),
+    ],
+)
+def test_an_odd_cell_is_named_by_file_and_row(study, sheets, cells, says):
+    path = sheets / "anna" / "session-1-task-1.csv"
+    fill(path, **cells)
+    with pytest.raises(BadInput, match=says):
+        list(read_sheet(path, study, "anna"))
+
+
+def test_the_list_mode_has_truth_first_and_each_answer_once(study, tmp_path):
+    filled(study, {"anna": 0.9, "ben": 0.9})
+    key = open_key(study.folder, "test")
+    journal = Journal(study.folder, read_only=True)
+    rows = write_imrmc(tmp_path / "out.imrmc", study, journal, key)
+    lines = (tmp_path / "out.imrmc").read_text().splitlines()
+    start = lines.index("BEGIN DATA:") + 1
+    data = [line.split(",") for line in lines[start:]]
+    truths = [cells for cells in data if cells[0] == "-1"]
+    answers = [cells for cells in data if cells[0] != "-1"]
+    assert len(truths) == 8
+    assert rows == len(answers) == 2 * 8 * 3  # repeats and practice are left out
+    assert len({tuple(cells[:3]) for cells in answers}) == len(answers)
+    assert {"NR: 2", "N0: 4", "N1: 4", "NM: 3"} <= set(lines)
