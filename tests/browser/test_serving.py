@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from support.chromium import Heard, Open
+from support.chromium import Heard, Open, unfold
 from support.served import running
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ def address(runs: Path) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def served(address: str, module_opened: Open) -> tuple[Page, Heard]:
     page, heard = module_opened(address)
+    unfold(page)
     page.wait_for_selector("#cases-medcmr .case")
     page.wait_for_selector("#cases-m3cot .case")
     return page, heard

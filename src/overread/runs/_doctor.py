@@ -247,7 +247,7 @@ async def _server(text: str) -> Finding:
     except BadInput as error:
         return Finding("reader", "wrong", str(error))
     what = f"reader {spec.name}"
-    if spec.kind in ("hf", "vllm"):
+    if spec.kind in ("hf", "vllm", "probe"):
         return _checkpoint(spec, what)
     if spec.kind != "openai":
         return Finding(what, "ok", "needs no server")
