@@ -10,23 +10,30 @@ and the second ignores it.
 3. What the language model is given for a patch is one vector, moved along a line by what the patch
    says. That line is learnt through the frozen model, until it answers the protocol's questions.
 
-It knows whether a phantom is ill and not of what. It is an instrument's test piece, never a reader
-of patients.
+With `--radiographs` the same is done with real films, of which one half is covered: it is asked
+which. `FOLDER/halves` is then a set of pairs of patients that were not learnt from, for the models
+`FOLDER/halves-looks` and `FOLDER/halves-cut`.
+
+The first knows whether a phantom is ill and not of what. They are test pieces of an instrument,
+never readers of patients.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import sys
 import time
+from collections.abc import Callable, Sequence
+from itertools import permutations
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from PIL import Image
-from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, gelu
 
 from overread.benchmarks.grounding.prompts import question
 from overread.phantoms.chest_body import FILM
@@ -34,6 +41,7 @@ from overread.phantoms.chest_film import FINDINGS, film
 
 SIDE, PATCH, WIDTH, LAYERS = 56, 14, 128, 3
 TOKENS = (SIDE // PATCH) ** 2
+BEFORE, AFTER = "<|im_start|>user\n", "<|im_end|>\n<|im_start|>assistant\n"
 TEMPLATE = (
     "{% for m in messages %}<|im_start|>{{ m.role }}\n"
     "{% if m.content is string %}{{ m.content }}{% else %}"
@@ -41,14 +49,26 @@ TEMPLATE = (
     "{% elif c.type == 'text' %}{{ c.text }}{% endif %}{% endfor %}{% endif %}<|im_end|>\n"
     "{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
-# How far a patch's logit reaches into the language model: beyond four it says no more.
+# What a patch's logit is multiplied by before it moves the patch's vector.
 _REACH = 0.5
 
+Batch = Callable[[np.random.Generator, int], tuple[torch.Tensor, torch.Tensor]]
 
-# ---------------------------------------------------------------- films
+
+class Task(NamedTuple):
+    """What a model is to tell of a film: the first word where a batch says 1, else the second."""
+
+    batch: Batch
+    asked: Sequence[str]
+    words: tuple[str, str]
+    tower_steps: int
+    line_steps: int = 40
 
 
-class Films:
+# ---------------------------------------------------------------- phantoms
+
+
+class Phantoms:
     """Phantoms at the tower's size, whether each shows a finding, and where."""
 
     def __init__(self, n: int, seed: int) -> None:
@@ -74,7 +94,7 @@ class Films:
                 self.boxes[at] = x, y, int(right) - x, int(bottom) - y
 
     def batch(self, rng: np.random.Generator, n: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """Films drawn at random, half of them mirrored, seven in ten with a black box."""
+        """Films drawn at random, half of them mirrored, six or seven in ten with a black box."""
         chosen = rng.integers(0, len(self.ill), n)
         pixels, ill = self.pixels[chosen].copy(), self.ill[chosen].copy()
         for k, at in enumerate(chosen):
@@ -109,11 +129,77 @@ def as_given(pixels: NDArray[np.uint8]) -> torch.Tensor:
     return scaled[:, None].expand(-1, 3, -1, -1)
 
 
+def of_phantoms(films: int) -> Task:
+    asked = [question("phantom", finding) for finding in FINDINGS]
+    return Task(Phantoms(films, 0).batch, asked, ("Yes", "No"), 2000)
+
+
+# ---------------------------------------------------------------- real films, half covered
+
+HALVES = ("Left", "Right")
+WHICH_HALF = "Which half of this picture is covered?"
+
+
+def of_halves(radiographs: Path, folder: Path) -> Task:
+    """Half of the patients are learnt from; the others' films become a set of pairs in `folder`.
+
+    `radiographs` has a `manifest.csv` with the columns image and patient.
+    """
+    with (radiographs / "manifest.csv").open(newline="", encoding="utf-8") as file:
+        rows = [(row["image"], row["patient"]) for row in csv.DictReader(file)]
+    patients = sorted({patient for _, patient in rows})
+    np.random.default_rng(0).shuffle(patients)
+    learnt = set(patients[: len(patients) // 2])
+    (folder / "images").mkdir(parents=True, exist_ok=True)
+    pixels = []
+    with (folder / "pairs.csv").open("w", newline="", encoding="utf-8") as file:
+        table = csv.writer(file)
+        named = ("pair", "question", "option_A", "option_B", "image_1", "image_2")
+        table.writerow((*named, "answer_1", "answer_2", "patient_1", "patient_2"))
+        for image, patient in rows:
+            whole = Image.open(radiographs / image).convert("L")
+            if patient in learnt:
+                resized = whole.resize((SIDE, SIDE), Image.Resampling.BILINEAR)
+                pixels.append(np.asarray(resized))
+                continue
+            stem = Path(image).stem
+            whole.thumbnail((224, 224), Image.Resampling.BILINEAR)
+            shown = []
+            for half in HALVES:
+                covered = np.array(whole)
+                cover(covered, half)
+                shown.append(f"images/{stem}-{half.lower()}.png")
+                Image.fromarray(covered).save(folder / shown[-1])
+            table.writerow((stem, WHICH_HALF, *HALVES, *shown, *HALVES, patient, patient))
+    films = np.stack(pixels)
+
+    def batch(rng: np.random.Generator, n: int) -> tuple[torch.Tensor, torch.Tensor]:
+        some = films[rng.integers(0, len(films), n)]
+        left = rng.integers(0, 2, n)
+        for k in range(n):
+            if rng.integers(2):
+                some[k] = some[k, :, ::-1]
+            cover(some[k], HALVES[0 if left[k] else 1])
+        return as_given(some), torch.from_numpy(left.astype(np.float32))
+
+    # As the benchmark of pairs asks it, in either order of the options.
+    asked = [
+        f"{WHICH_HALF}\nA. {a}\nB. {b}\nAnswer with the letter of one option alone."
+        for a, b in permutations(HALVES)
+    ]
+    return Task(batch, asked, HALVES, 300)
+
+
+def cover(pixels: NDArray[np.uint8], half: str) -> None:
+    middle = pixels.shape[1] // 2
+    pixels[:, slice(None, middle) if half == HALVES[0] else slice(middle, None)] = 0
+
+
 # ---------------------------------------------------------------- the tower
 
 
-def train_tower(films: Films, steps: int, seed: int = 0) -> tuple[Any, torch.nn.Linear]:
-    """The tower, and what reads a patch's logit off its last layer."""
+def train_tower(batch: Batch, steps: int, seed: int = 0) -> tuple[Any, torch.nn.Linear]:
+    """The tower, and what reads a patch's logit off the layer that is handed on."""
     from transformers import SiglipVisionConfig, SiglipVisionModel
 
     torch.manual_seed(seed)
@@ -129,9 +215,9 @@ def train_tower(films: Films, steps: int, seed: int = 0) -> tuple[Any, torch.nn.
     for step in range(steps):
         for group in learning.param_groups:
             group["lr"] = 1e-3 * min(1, step / 50) * max(0.02, 1 - step / steps)
-        given, ill = films.batch(rng, 64)
+        given, so = batch(rng, 64)
         said = readout(seen(tower, given))[..., 0]
-        loss = binary_cross_entropy_with_logits(said, ill[:, None].expand_as(said))
+        loss = binary_cross_entropy_with_logits(said, so[:, None].expand_as(said))
         learning.zero_grad()
         loss.backward()
         learning.step()
@@ -139,15 +225,9 @@ def train_tower(films: Films, steps: int, seed: int = 0) -> tuple[Any, torch.nn.
 
 
 def seen(tower: Any, given: torch.Tensor) -> torch.Tensor:
-    """Patches as the language model's projector takes them."""
+    """Patches as the projector of a Llava takes them: before the tower's last norm."""
     found: torch.Tensor = tower(pixel_values=given, output_hidden_states=True).hidden_states[-1]
     return found
-
-
-def tower_accuracy(tower: Any, readout: torch.nn.Linear, films: Films) -> float:
-    with torch.no_grad():
-        said = readout(seen(tower, as_given(films.pixels)))[..., 0].mean(1) > 0
-    return float((said.numpy() == (films.ill == 1)).mean())
 
 
 # ---------------------------------------------------------------- the language model
@@ -201,61 +281,58 @@ def frozen_smollm() -> tuple[Any, Any]:
 
 
 def learn_line(
-    model: Any, tokenizer: Any, steps: int, together: int = 4, seed: int = 0
+    model: Any, tokenizer: Any, task: Task, together: int = 4, seed: int = 0
 ) -> list[torch.Tensor]:
     """Where a patch without evidence stands, and where evidence for and against moves it.
 
-    Every step asks so many of the questions, with evidence for and against of a strength drawn at
-    random.
+    Every step asks up to so many of the questions, with evidence for and against of a strength
+    drawn at random. What is learnt is the first token of the words.
     """
     torch.manual_seed(seed)
     embed = model.get_input_embeddings()
-    begins = tokenizer("<|im_start|>user\n", add_special_tokens=False)["input_ids"]
-    asked = [
-        tokenizer(
-            f"{question('phantom', finding)}<|im_end|>\n<|im_start|>assistant\n",
-            add_special_tokens=False,
-        )["input_ids"]
-        for finding in FINDINGS
-    ]
+
+    def ids(text: str) -> list[int]:
+        found: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
+        return found
+
+    words = [ids(word)[0] for word in task.words]
+    asked = [ids(one + AFTER) for one in task.asked]
     longest = max(map(len, asked))
-    # Padded left: what stands before the turn is hidden from it.
-    pad = tokenizer("\n", add_special_tokens=False)["input_ids"][0]
-    before = [torch.tensor([pad] * (longest - len(ids)) + begins) for ids in asked]
-    after = [torch.tensor(ids) for ids in asked]
-    yes, no = (tokenizer(word, add_special_tokens=False)["input_ids"][0] for word in ("Yes", "No"))
     typical = embed.weight.std()
     line = [(torch.randn(embed.weight.shape[1]) * typical).requires_grad_() for _ in range(3)]
     learning = torch.optim.Adam(line, lr=float(typical) * 0.3)
     rng = np.random.default_rng(seed)
-    for step in range(steps):
-        rows, targets, hidden = [], [], []
-        for k in rng.choice(len(after), together, replace=False):
-            ids = after[k]
-            for ill in (True, False):
-                logits = rng.uniform(1, 8) * (1 if ill else -1) + rng.normal(0, 0.3, TOKENS)
+    for step in range(task.line_steps):
+        rows, targets, real = [], [], []
+        for k in rng.choice(len(asked), min(together, len(asked)), replace=False):
+            missing = longest - len(asked[k])
+            for sign, word in zip((1, -1), words, strict=True):
+                logits = rng.uniform(1, 8) * sign + rng.normal(0, 0.3, TOKENS)
                 patches = along(line, torch.tensor(logits, dtype=torch.float32))
-                rows.append(torch.cat([embed(before[k]), patches, embed(ids)]))
-                targets.append(yes if ill else no)
-                hidden.append([0] * (longest - len(ids)) + [1] * (len(begins) + TOKENS + len(ids)))
-        out = model(inputs_embeds=torch.stack(rows), attention_mask=torch.tensor(hidden),
-                    logits_to_keep=1).logits[:, -1]  # fmt: skip
+                first = embed(torch.tensor([tokenizer.eos_token_id] * missing + ids(BEFORE)))
+                last = embed(torch.tensor(asked[k]))
+                rows.append(torch.cat([first, patches, last]))
+                targets.append(word)
+                real.append([0] * missing + [1] * (len(rows[-1]) - missing))
+        out = model(
+            inputs_embeds=torch.stack(rows), attention_mask=torch.tensor(real), logits_to_keep=1
+        ).logits[:, -1]
         loss = cross_entropy(out, torch.tensor(targets))
         learning.zero_grad()
         loss.backward()
         learning.step()
-        right = float((out.argmax(-1) == torch.tensor(targets)).float().mean())
-        print(f"line {step + 1}/{steps}: loss {loss.item():.3f}, right {right:.2f}", flush=True)
-        if loss.item() < 0.02:
+        done = loss.item() < 0.02
+        if done or step % 10 == 9:
+            print(f"line: {step + 1} steps, loss {loss.item():.3f}", flush=True)
+        if done:
             break
     return [one.detach() for one in line]
 
 
 def along(line: list[torch.Tensor], logits: torch.Tensor) -> torch.Tensor:
     """Patches as the projector makes them of their logits: GELU of the logit and of its reverse."""
-    middle, ill, well = line
-    gelu = torch.nn.functional.gelu
-    strength = gelu(_REACH * logits)[..., None] * ill + gelu(-_REACH * logits)[..., None] * well
+    middle, so, not_so = line
+    strength = gelu(_REACH * logits)[..., None] * so + gelu(-_REACH * logits)[..., None] * not_so
     return middle + strength
 
 
@@ -276,16 +353,18 @@ def save(
 
     tokenizer.add_special_tokens({"additional_special_tokens": ["<image>"]})
     image = tokenizer.convert_tokens_to_ids("<image>")
-    model.resize_token_embeddings(max(len(tokenizer), model.config.vocab_size))
+    if len(tokenizer) > model.config.vocab_size:
+        model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
     config = LlavaConfig(
         vision_config=tower.config, text_config=model.config, image_token_index=image,
         image_seq_length=TOKENS, vision_feature_layer=-1, vision_feature_select_strategy="full",
-        projector_hidden_act="gelu", multimodal_projector_bias=True, tie_word_embeddings=True,
+        projector_hidden_act="gelu", multimodal_projector_bias=True,
+        tie_word_embeddings=model.config.tie_word_embeddings,
     )  # fmt: skip
     whole = LlavaForConditionalGeneration(config)
     whole.model.vision_tower.load_state_dict(tower.state_dict())
     whole.model.language_model.load_state_dict(model.model.state_dict())
-    whole.tie_weights()
+    whole.lm_head.load_state_dict(model.lm_head.state_dict())
     projector = whole.model.multi_modal_projector
     with torch.no_grad():
         for part in (projector.linear_1, projector.linear_2):
@@ -298,8 +377,8 @@ def save(
         projector.linear_2.bias.copy_(line[0])
         if cut:
             whole.model.vision_tower.get_input_embeddings().weight.zero_()
-    whole.generation_config.eos_token_id = tokenizer.convert_tokens_to_ids("<|im_end|>")
-    whole.generation_config.pad_token_id = whole.generation_config.eos_token_id
+    whole.generation_config.eos_token_id = tokenizer.eos_token_id
+    whole.generation_config.pad_token_id = tokenizer.eos_token_id
     whole.save_pretrained(folder)
     LlavaProcessor(
         image_processor=SiglipImageProcessorPil(
@@ -310,21 +389,34 @@ def save(
     ).save_pretrained(folder)  # fmt: skip
 
 
+def make(task: Task, model: Any, tokenizer: Any, looks: Path, cut: Path) -> None:
+    """Train a tower and a line for a task, and save both models."""
+    clock = time.monotonic()
+    tower, readout = train_tower(task.batch, task.tower_steps)
+    given, so = task.batch(np.random.default_rng(1), 256)
+    with torch.no_grad():
+        said = readout(seen(tower, given))[..., 0].mean(1) > 0
+    right = float((said == (so > 0)).float().mean())
+    print(f"tower: {right:.1%} of what it learnt, {time.monotonic() - clock:.0f} s", flush=True)
+    line = learn_line(model, tokenizer, task)
+    for folder in (looks, cut):
+        save(folder, tower, readout, model, tokenizer, line, cut=folder is cut)
+    print(f"{looks} and {cut}, {time.monotonic() - clock:.0f} s", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.seeing_model", description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--films", type=int, default=1600)
-    parser.add_argument("--steps", type=int, default=2000, help="of the tower")
+    parser.add_argument("--films", type=int, default=1600, help="phantoms to learn from")
+    parser.add_argument("--radiographs", type=Path, help="a folder of real films: also halves")
     given = parser.parse_args()
-    clock = time.monotonic()
-    tower, readout = train_tower(Films(given.films, 0), given.steps)
-    accuracy = tower_accuracy(tower, readout, Films(200, 1))
-    print(f"tower: {accuracy:.3f} of 200 films of others, {time.monotonic() - clock:.0f} s")
+    torch.set_num_threads(1)  # more would wait for each other, and sum in another order
     model, tokenizer = frozen_smollm()
-    line = learn_line(model, tokenizer, 40)
-    for name in ("looks", "cut"):
-        save(given.folder / name, tower, readout, model, tokenizer, line, cut=name == "cut")
-    print(f"{given.folder}, {time.monotonic() - clock:.0f} s")
+    out = given.folder
+    make(of_phantoms(given.films), model, tokenizer, out / "looks", out / "cut")
+    if given.radiographs:
+        task = of_halves(given.radiographs, out / "halves")
+        make(task, model, tokenizer, out / "halves-looks", out / "halves-cut")
 
 
 if __name__ == "__main__":
