@@ -410,6 +410,8 @@ def main() -> None:
     parser.add_argument("--films", type=int, default=1600, help="phantoms to learn from")
     parser.add_argument("--radiographs", type=Path, help="a folder of real films: also halves")
     given = parser.parse_args()
+    if given.radiographs and not (given.radiographs / "manifest.csv").is_file():
+        parser.error(f"{given.radiographs} has no manifest.csv with the columns image and patient")
     torch.set_num_threads(1)  # more would wait for each other, and sum in another order
     model, tokenizer = frozen_smollm()
     out = given.folder
