@@ -80,6 +80,24 @@ def test_people_are_measured_as_models_are(folder):
     assert len(kept["measures"]) == len(found.measures)
 
 
+def test_a_study_is_analysed_from_any_folder(phantom_cache, tmp_path, monkeypatch):
+    from overread.runs._opening import case_file
+
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "cases").symlink_to(case_file("grounding", "phantom:24").parent)
+    name = case_file("grounding", "phantom:24").name
+    (tmp_path / "a" / "study.toml").write_text(STUDY.replace("phantom:24", f"cases/{name}"))
+    monkeypatch.chdir(tmp_path / "a")
+    runs.study_new(Path("study.toml"), Path("chest"))
+    study = open_study(Path("chest"))
+    journal = Journal(study.folder)
+    (turn, *_) = (t for t in study.schedule if study.displays[t.display].task == 1)
+    journal.put(turn.reader, turn.display, {"answer": "yes"})
+    journal.close()
+    monkeypatch.chdir(tmp_path)
+    assert runs.study_analyse(Path("a/chest"), early=True).readings == 1
+
+
 def test_models_stand_beside_people_on_the_same_cases(folder, models):
     found = runs.study_analyse(folder, run=models)
     same = one(found, "control:looks", "diff_accuracy", versus="anna")

@@ -28,6 +28,7 @@ def study_new(path: Path, out: Path | None = None) -> packets.Made:
     """Make the study that a file describes, in a folder of its name unless another is given."""
     design = designs.read_design(path)
     beside = path.absolute().parent
+    design = _found_from_anywhere(design, beside)
     opened: dict[bool, Benchmark] = {}
 
     def bench(*, as_shown: bool) -> Benchmark:
@@ -40,24 +41,21 @@ def study_new(path: Path, out: Path | None = None) -> packets.Made:
             if as_shown:
                 words |= class_of(design.benchmark).people_settings
                 words |= {name: str(value) for name, value in design.show.items()}
-            cases = design.cases
-            if not cases.startswith("phantom:"):
-                cases = str(beside / cases)
-            opened[as_shown] = open_cases(design.benchmark, cases, design.edition, words)
+            opened[as_shown] = open_cases(design.benchmark, design.cases, design.edition, words)
         return opened[as_shown]
 
     screens: list[Iterable[ForPeople]] = []
     policies: list[Policy] = []
     for number, task in enumerate(design.task, 1):
         if task.kind == "form":
-            screens.append(_forms(beside, task, number))
+            screens.append(_forms(task, number))
             policies.append("credentialed")
             continue
         shown = bench(as_shown=True)
         if task.kind not in shown.people_kinds:
             known = ", ".join([*shown.people_kinds, "form"])
             raise BadInput(f'{path}: task {number}: kind "{task.kind}"; known are {known}.')
-        tables = _tables_of_run(beside / task.run) if task.run else None
+        tables = _tables_of_run(Path(task.run)) if task.run else None
         screens.append(shown.for_people(task.kind, tables, task.models))
         policies.append(shown.policy)
     policy: Policy = "credentialed" if "credentialed" in policies else policies[0]
@@ -75,6 +73,23 @@ def study_new(path: Path, out: Path | None = None) -> packets.Made:
         _rendered,
         lambda one: _request_digest(asked.get((one.case, one.condition))),
     )
+
+
+def _found_from_anywhere(design: designs.Design, beside: Path) -> designs.Design:
+    """The design with whole paths: the study is analysed later, and from another folder."""
+    from overread.runs._opening import recorded_cases
+
+    def whole(name: str) -> str:
+        return str(beside / name) if name else ""
+
+    cases = design.cases
+    if cases and not cases.startswith("phantom:"):
+        cases = recorded_cases(beside / cases)
+    tasks = [
+        msgspec.structs.replace(task, run=whole(task.run), table=whole(task.table))
+        for task in design.task
+    ]
+    return msgspec.structs.replace(design, cases=cases, task=tasks)
 
 
 def _request_digest(trial: oc.Trial | None) -> str:
@@ -102,11 +117,11 @@ def _tables_of_run(folder: Path) -> Tables:
     return kept.tables
 
 
-def _forms(beside: Path, task: designs.Task, number: int) -> Iterator[ForPeople]:
+def _forms(task: designs.Task, number: int) -> Iterator[ForPeople]:
     """Screens of one's own: a row a screen, with the image's name and whatever questions name."""
     from overread.benchmarks.files.sheets import rows_of
 
-    table = beside / task.table
+    table = Path(task.table)
     root = str(table.absolute().parent)
     for line, row in rows_of(table, ("case", "image")):
         asks = tuple(

@@ -26,8 +26,9 @@ from overread import viewer
 from overread.case import BadInput
 from overread.door import Bound, Refused, line, listening, made, same
 from overread.files import read_bytes
-from overread.study.journal import NOTE, Conflict, Journal, Standing
-from overread.study.packets import ORGANISER, TRAINING, Display, Opened, links_of
+from overread.study.design import NOTE, ORGANISER
+from overread.study.journal import Conflict, Journal, Standing
+from overread.study.packets import TRAINING, Display, Opened, links_of
 
 _MOST_BODY: Final = 200_000
 _MOST_SECONDS: Final = 86_400.0

@@ -26,8 +26,6 @@ CREATE TABLE IF NOT EXISTS shown (
   row INTEGER PRIMARY KEY, reader TEXT NOT NULL, display TEXT NOT NULL, at REAL NOT NULL);
 CREATE INDEX IF NOT EXISTS shown_by ON shown (reader, display);
 """
-NOTE = "note"
-"""What a reader wrote beside the questions; every display has it."""
 
 
 class Given(msgspec.Struct, frozen=True, kw_only=True):
@@ -235,4 +233,5 @@ class Journal:
 
 def is_whole(study: Opened, display: str, values: Mapping[str, str]) -> bool:
     """Whether everything that must be answered of a display is."""
-    return all(values.get(ask.name) for ask in study.displays[display].asks if ask.required)
+    asks = study.displays[display].asks
+    return bool(values) and all(values.get(ask.name) for ask in asks if ask.required)

@@ -15,7 +15,8 @@ from pathlib import Path
 
 from overread.benchmarks.files.sheets import filled_rows
 from overread.case import BadInput
-from overread.study.journal import NOTE, Given, Journal
+from overread.study.design import NOTE
+from overread.study.journal import Given, Journal
 from overread.study.packets import TRAINING, Key, Opened
 from overread.typeset import guarded
 
