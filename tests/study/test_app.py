@@ -115,6 +115,22 @@ def test_displays_of_another_session_are_as_if_they_were_not_there(study):
     when_served(study, act)
 
 
+def test_no_file_goes_out_through_a_link_among_the_pictures(study, tmp_path):
+    (tmp_path / "private.png").write_bytes(b"private")
+
+    async def act(links, origin):
+        async with client() as session:
+            await let_in(session, links.readers["anna"])
+            display = (await state_of(session, origin))["order"][0]
+            name = study.displays[display].pictures[0].file
+            (study.folder / "pictures" / name).unlink()
+            (study.folder / "pictures" / name).symlink_to(tmp_path / "private.png")
+            async with session.get(f"{origin}/picture/{name}") as reply:
+                assert (reply.status, "private" in await reply.text()) == (404, False)
+
+    when_served(study, act)
+
+
 @pytest.mark.parametrize(
     "path",
     [

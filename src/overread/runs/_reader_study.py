@@ -211,32 +211,48 @@ async def _until_stopped(
 # ---------------------------------------------------------------- sheets
 
 
-def study_export(folder: Path, out: Path, *, imrmc: bool = False, why: str = "export") -> int:
-    """Sheets for readers who work elsewhere, or with `imrmc` the answers in list mode; how many."""
+def study_export(folder: Path, out: Path, *, imrmc: bool = False, early: bool = False) -> int:
+    """Sheets for readers who work elsewhere, or with `imrmc` the answers in list mode; how many.
+
+    The latter opens the key: while somebody still reads, only if told to (`early`).
+    """
     from overread.study import sheets
 
     study = packets.open_study(folder)
     journal = Journal(folder, read_only=True)
     try:
         if imrmc:
-            return sheets.write_imrmc(out, study, journal, packets.open_key(folder, why))
+            return sheets.write_imrmc(out, study, journal, _key_of(study, journal, "export", early))
         return sheets.write_sheets(out, study, journal)
     finally:
         journal.close()
 
 
-def study_import(folder: Path, reader: str, path: Path) -> tuple[int, int]:
-    """Take a filled sheet of one reader: how many answers are new, how many stood already."""
+def _key_of(
+    study: packets.Opened, journal: Journal, why: str, early: bool
+) -> dict[str, packets.Key]:
+    """The key, once everything is read; before that only `early`, and then that is written down."""
+    reading = [name for name, done, total, _ in journal.progress(study) if done < total]
+    if reading and not early:
+        raise BadInput(
+            f"{study.folder}: {', '.join(reading)} have not read everything, and the key stays "
+            "shut until then. Open it all the same with --early, which is written down."
+        )
+    return packets.open_key(study.folder, f"{why}, early" if reading else why)
+
+
+def study_import(folder: Path, reader: str, path: Path) -> tuple[int, int, int]:
+    """Take a filled sheet of one reader: how many answers are new, changed, and as they stood."""
     from overread.study import sheets
 
     study = packets.open_study(folder)
     if reader not in study.design.readers:
         known = ", ".join(study.design.readers)
         raise BadInput(f'"{reader}" is no reader of this study; its readers are {known}.')
-    given = list(sheets.read_sheet(path, study, reader))
+    given = sheets.read_sheet(path, study, reader)
     journal = Journal(folder)
     try:
-        return journal.take(given)
+        return journal.take(reader, given)
     finally:
         journal.close()
 
@@ -272,13 +288,7 @@ def study_analyse(
     study = packets.open_study(folder)
     journal = Journal(folder, read_only=True)
     try:
-        open_ones = [name for name, done, total, _ in journal.progress(study) if done < total]
-        if open_ones and not early:
-            raise BadInput(
-                f"{folder}: {', '.join(open_ones)} have not read everything, and the key stays "
-                "shut until then. Analyse it all the same with --early, which is written down."
-            )
-        key = packets.open_key(folder, "analyse, early" if open_ones else "analyse")
+        key = _key_of(study, journal, "analyse", early)
         readings = analysis.readings_of(study, journal.answers(), key)
     finally:
         journal.close()

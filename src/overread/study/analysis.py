@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from overread import stats
 from overread.benchmarks.people import CANNOT_TELL, Ask
-from overread.case import Measure, Method
+from overread.case import BadInput, Measure, Method
 from overread.measuring.contrasts import paired
 from overread.measuring.notes import FEW_CLUSTERS, noted, remarked, with_method
 from overread.study.journal import Given
@@ -43,6 +43,11 @@ def readings_of(study: Opened, answers: Iterable[Given], key: Mapping[str, Key])
     """Every answer that counts: no practice, nothing left empty, no notes."""
     found = []
     for one in answers:
+        if one.display not in key:
+            raise BadInput(
+                f"{study.folder}: answers are of display {one.display}, and this study has none "
+                "such. Are they of another?"
+            )
         shown = key[one.display]
         asks = {ask.name: ask for ask in study.displays[one.display].asks}
         if one.value and not shown.training and one.question in asks:
