@@ -121,11 +121,31 @@ def test_a_person_is_a_reader_of_any_run(folder, models, tmp_path):
     assert (first["reader"], first["value"], first["n"]) == ("anna", 1.0, 10)
 
 
+def test_a_run_that_has_a_person_s_name_already_is_refused(folder, tmp_path):
+    runs.study_analyse(folder)
+    ov.run(
+        "grounding", cases="phantom:24", readers=[f"human:{folder}/anna", "control:looks"],
+        out=tmp_path / "run", store=tmp_path / "store.sqlite",
+    )  # fmt: skip
+    with pytest.raises(BadInput, match="has a reader called anna"):
+        runs.study_analyse(folder, run=tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    "given", [{"margin": 0.1}, {"margin": -1, "run": "r"}, {"margin": float("nan"), "run": "r"}]
+)
+def test_a_margin_that_means_nothing_is_refused(folder, given):
+    with pytest.raises(BadInput, match="--margin"):
+        runs.study_analyse(folder, **given)
+
+
 def test_while_somebody_reads_the_key_stays_shut(phantom_cache, tmp_path):
     (tmp_path / "study.toml").write_text(STUDY)
     runs.study_new(tmp_path / "study.toml", tmp_path / "chest")
     with pytest.raises(BadInput, match="anna, ben, cleo have not read everything"):
         runs.study_analyse(tmp_path / "chest")
+    with pytest.raises(BadInput, match="the key stays shut"):
+        runs.study_export(tmp_path / "chest", tmp_path / "out.imrmc", imrmc=True)
     assert not (tmp_path / "chest" / "key" / "opened.jsonl").exists()
 
 

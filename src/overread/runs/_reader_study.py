@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -285,6 +286,10 @@ def study_analyse(
     """
     from overread.study import analysis
 
+    if margin is not None and not 0 <= margin < inf:
+        raise BadInput(f"--margin {margin}: expected 0 or more, in the unit of the measures.")
+    if margin is not None and run is None:
+        raise BadInput("--margin is for models beside people. Name their run with --run.")
     study = packets.open_study(folder)
     journal = Journal(folder, read_only=True)
     try:
@@ -293,10 +298,16 @@ def study_analyse(
     finally:
         journal.close()
     people = tuple(name for name in study.design.readers if any(r.reader == name for r in readings))
-    _write_readings(folder, people, readings)
+    # What a model is asked in the same place; of tasks that ask it twice, the first.
+    answers = {
+        (one.reader, one.key.request): one
+        for one in reversed(readings)
+        if one.key.request and not one.key.iteration and one.ask.name == "answer"
+    }
+    asked = [*reversed(answers.values())]
+    _write_readings(folder, people, asked)
     measures = [*analysis.form_shares(readings), *analysis.agreements(readings)]
     remarks: list[str] = []
-    asked = [one for one in readings if one.key.request and not one.key.iteration]
     if asked:
         bench, tables = _with_people(study, asked, run)
         known = frozenset(people)
@@ -306,7 +317,9 @@ def study_analyse(
             if one.reader in known and one.by.get("versus", "") not in known
         ]
         if run is not None:
-            measures += analysis.differences(bench.per_case(tables), people, margin)
+            measures += analysis.differences(
+                bench.per_case(tables), people, margin, bench.higher_is_better
+            )
     if len(people) < 3:
         remarks.append(
             "With fewer than three readers these numbers speak of these readers on cases like "
@@ -355,8 +368,7 @@ def _write_readings(folder: Path, people: Sequence[str], readings: Sequence[Any]
     for person in people:
         lines: dict[str, str] = {}
         for one in readings:
-            own = one.reader == person and one.key.request and not one.key.iteration
-            if own and one.ask.name == "answer":
+            if one.reader == person:
                 lines[one.key.request] = one.key.said.get(one.value, one.value)
         data = b"".join(
             msgspec.json.encode({"request": request, "text": text}) + b"\n"
@@ -387,6 +399,14 @@ def _with_people(
     strange = (
         set() if tables is None else {one.key.case for one in asked} - set(tables.cases["case"])
     )
+    both = {one.reader for one in asked} & {
+        one.name for one in (() if tables is None else tables.readers)
+    }
+    if both:
+        raise BadInput(
+            f"{run} has a reader called {min(both)}, and so has the study. Give a run of models "
+            "alone, or with another label."
+        )
     if strange:
         raise BadInput(
             f"{run} has not case {min(strange)} of the study (and {len(strange) - 1} others). "
@@ -409,7 +429,6 @@ def _with_people(
             ),
         )
         for one in asked
-        if one.ask.name == "answer"
     ]
     own = pl.DataFrame(rows, schema={"reader": pl.String, **opened.answer_schema}, orient="row")
     people = tuple(
