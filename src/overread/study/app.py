@@ -200,15 +200,19 @@ class _Desk:
 
     def _state(self, reader: str, standing: Standing) -> dict[str, Any]:
         """Where the reader stands, in numbers and display ids; a session that waits shows none."""
-        sessions = {turn.session for turn in self._study.schedule if turn.reader == reader}
+        own = sorted({turn.session for turn in self._study.schedule if turn.reader == reader})
+        # Counted from 1 in his own: with a cap some sessions may have nothing for him.
+        counted = [session for session in own if session != TRAINING]
+        session = standing.session
         open_now = standing.waits is None
         return {
             "title": self._study.design.name,
             "welcome": self._study.design.welcome,
             "reader": reader,
-            "session": standing.session,
-            "practice": standing.session == TRAINING,
-            "sessions": len(sessions - {TRAINING}),
+            "session": counted.index(session) + 1 if session in counted else session,
+            "first": own[:1] == [session],
+            "practice": session == TRAINING,
+            "sessions": len(counted),
             "order": [turn.display for turn in standing.turns] if open_now else [],
             "done": sorted(standing.done) if open_now else [],
             "waits": None
