@@ -399,12 +399,11 @@ def _with_people(
     strange = (
         set() if tables is None else {one.key.case for one in asked} - set(tables.cases["case"])
     )
-    both = {one.reader for one in asked} & {
-        one.name for one in (() if tables is None else tables.readers)
-    }
-    if both:
+    models = () if tables is None else tables.readers
+    alike = {one.reader for one in asked} & {one.name for one in models}
+    if alike:
         raise BadInput(
-            f"{run} has a reader called {min(both)}, and so has the study. Give a run of models "
+            f"{run} has a reader called {min(alike)}, and so has the study. Give a run of models "
             "alone, or with another label."
         )
     if strange:

@@ -93,6 +93,7 @@ function say(title, text, go) {
   if (button) button.addEventListener("click", go);
   notice.replaceChildren(make("h2", null, title), make("p", null, text), ...(button ? [button] : []));
   place.textContent = title;
+  bar.hidden = pauser.hidden = true;  // nothing runs that could be paused
   now = null;
   button?.focus();
 }
@@ -110,6 +111,7 @@ async function show(index) {
   fill();
   const whole = state.order.length;
   place.textContent = `${state.practice ? "Practice" : `Session ${state.session} of ${state.sessions}`}: case ${at + 1} of ${whole}`;
+  bar.hidden = pauser.hidden = false;
   [bar.max, bar.value] = [whole, new Set(state.done).size];
   [seen, since] = [0, performance.now()];
   steadily(`/display/${id}/shown`, {}).catch(() => {});
@@ -153,7 +155,7 @@ function fill() {
   back.addEventListener("click", () => turn(-1));
   const next = make("button", {type: "submit", class: "next"}, "Next (Enter)");
   form.replaceChildren(...texts, ...asks, note, make("div", {class: "go"}, back, next));
-  form.scrollTop = 0;
+  form.scrollTop = form.parentElement.scrollTop = 0;
   // Not a radio button: there the arrows, which move the picture, would choose.
   (form.querySelector("fieldset:first-of-type :is(textarea, input[type=number])") ?? form).focus({preventScroll: true});
 }
