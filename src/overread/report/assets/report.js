@@ -281,6 +281,9 @@ async function arrive() {
   unfold(there);
   there.scrollIntoView();
   if (opened || there.classList.contains("case")) there.focus({preventScroll: true});
+  else if (there.classList.contains("browser")) {
+    there.querySelector(".case")?.focus({preventScroll: true});
+  }
 }
 addEventListener("hashchange", arrive);
 document.addEventListener("click", event => {
