@@ -414,23 +414,10 @@ def kept_today(
 
 
 def shown_in_a_notebook(run: Run) -> str:
-    """What a run answers of each reader, and the headline of its first table, as HTML."""
-    from overread.benchmarks.exhibits.cells import cell
+    """The matrix of a run: its models, and what it answers of each."""
+    from overread.report import Reported, matrix_html
 
-    record = run.record
-    answers = Table(
-        name="answers",
-        title=run.headlines[0].question if run.headlines else f"A run of {record.benchmark}",
-        columns=("model", "answer", "by", "number"),
-        rows=tuple(
-            (one.reader, one.answer, one.measure.measure, one.measure.label or cell(one.measure))
-            for one in run.headlines
-        ),
-        notes=(f"{record.n_cases} cases of {record.dataset}, edition {record.edition}.",),
-        signature=record.signature,
-    )
-    tables = [one for one in run.exhibits.values() if isinstance(one, Table)]
-    return "".join(one._repr_html_() for one in (answers, *tables[:1]))
+    return matrix_html([Reported(record=run.record, measures=run.records, headlines=run.headlines)])
 
 
 # ---------------------------------------------------------------- where things go
