@@ -307,7 +307,14 @@ class Cell(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        """Within the limits, but for what chance does in so many studies (one in twenty)."""
+        """Within the limits, nothing allowed for chance: this decides."""
+        within = self.coverage is None or self.exact
+        within = within or COVERAGE[0] <= (self.coverage or 0.0) <= COVERAGE[1]
+        return within and (self.type_one is None or self.type_one <= TYPE_ONE)
+
+    @property
+    def but_for_chance(self) -> bool:
+        """The same, but for what chance does in so many studies (one in twenty)."""
         (least, low), (most, high), (often, err) = (
             (limit, 1.645 * np.sqrt(limit * (1 - limit) / self.times))
             for limit in (*COVERAGE, TYPE_ONE)
@@ -362,6 +369,7 @@ def of_every_measure() -> dict[str, Any]:
         "ok": len(odd) <= EXCEPTIONS * len(cells) and min(covers) >= LEAST,
         "cells": len(cells),
         "outside": len(odd),
+        "outside by more than chance": sum(not cell.but_for_chance for cell in cells),
         "outside and flagged in half of the studies": sum(cell.few >= 0.5 for cell in odd),
         "below": sum((cell.coverage or 1.0) < COVERAGE[0] for cell in odd),
         "lowest coverage": min(covers),

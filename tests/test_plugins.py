@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from overread import plugins
 from overread.benchmarks import registry
-from overread.case import BadInput
+from overread.case import BadInput, Prompt, PromptMessage, ReaderFailure
+from overread.readers import Guard, open_reader
 from overread.readers.spec import KINDS, known_kinds, parse_spec
+from overread.runs import run_async
 from support.commands import Overread, overread, phantom_cache, workspace
 from support.packages import install
 
@@ -147,7 +151,7 @@ def test_an_unknown_kind_is_answered_with_all_there_are(
         with pytest.raises(BadInput, match=rf"expected one of {':…, '.join(KINDS)}:…, for"):
             parse_spec(spec)
     install(place, monkeypatch, "yes", SAYS_YES, readers="yes = yes:SaysYes")
-    with pytest.raises(BadInput, match=r"recorded:…, yes:… \(.* of overread; yes of yes 1\.0\)"):
+    with pytest.raises(BadInput, match=r"…, yes:… \(.* of overread; yes of yes 1\.0\)"):
         parse_spec("no:thing")
     assert list(known_kinds())[-1] == "yes"
 
@@ -159,6 +163,97 @@ def test_a_kind_that_two_claim_is_refused(
     install(place, monkeypatch, "mine", SAYS_YES, readers="control = mine:SaysYes")
     done = overread("run", "grounding", "--cases", "phantom:16", "--reader", "control:looks")
     assert (done.code, "comes from overread and mine 1.0" in done.err) == (2, True), done
+
+
+def _told(overread: Overread, what: str) -> str:
+    done = overread("doctor", "--json")
+    return {one["what"]: one["detail"] for one in json.loads(done.out)}.get(what, "")
+
+
+@pytest.mark.slow
+def test_the_reader_of_the_page_is_installed_asked_and_listed(
+    place: Path, monkeypatch: pytest.MonkeyPatch, workspace: Path, overread: Overread
+) -> None:
+    page = (Path(__file__).parents[1] / "docs" / "readers.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.S)
+    (points,) = re.findall(r'"overread\.readers"\]\n(.*?)\n```', page, re.S)
+    install(place, monkeypatch, "shouting", code, readers=points.replace('"', ""))
+    words = ("--cases", "phantom:16", "--limit", "2", "--set", "boot=100", "--out", "run")
+    done = overread("run", "grounding", *words, "--reader", "shouting:loudly")
+    assert done.code == 0, done
+    said = pl.read_parquet("run/answers.parquet")
+    assert said["reader"].unique().to_list() == ["shouting:loudly"]
+    assert all(text == text.upper() for text in said["text"])
+    assert _told(overread, "kinds of reader").endswith("; shouting of shouting 1.0")
+
+
+BROKEN = """
+import overread.case as oc
+
+class Broken:
+    limits, traits = oc.Limits(), oc.Traits()
+    def __init__(self, spec, guard, environment):
+        if spec.model == "opening":
+            raise KeyError("where")
+        self.name = self.identity = spec.name
+        self.model = spec.model
+    async def reply(self, prompt):
+        if self.model == "raises":
+            raise ValueError("two\\nlines")
+        return "Yes"
+    async def close(self): ...
+
+def half(spec, guard, environment):
+    return object()
+"""
+
+
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [
+        ("broken:opening", r"of the package broken 1\.0 cannot be opened \(KeyError: 'where'\)"),
+        ("half:x", r"makes no reader \(TypeError: it has to have name, identity, "),
+    ],
+)
+def test_what_cannot_be_opened_is_one_line(
+    place: Path, monkeypatch: pytest.MonkeyPatch, spec: str, why: str
+) -> None:
+    points = "broken = broken:Broken\nhalf = broken:half"
+    install(place, monkeypatch, "broken", BROKEN, readers=points)
+    with pytest.raises(BadInput, match=why) as refused:
+        open_reader(spec, guard=Guard("open"), environment={}, controls={})
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [
+        ("broken:raises", "ValueError: two lines (broken 1.0)"),
+        ("broken:returns", "no Reply: broken 1.0 returned str"),
+    ],
+)
+def test_what_its_code_raises_or_returns_is_a_failure_of_one_trial(
+    place: Path, monkeypatch: pytest.MonkeyPatch, spec: str, why: str
+) -> None:
+    install(place, monkeypatch, "broken", BROKEN, readers="broken = broken:Broken")
+    reader = open_reader(spec, guard=Guard("open"), environment={}, controls={})
+    with pytest.raises(ReaderFailure) as failed:
+        run_async(reader.reply(Prompt((PromptMessage("user", ("?",)),))))
+    assert failed.value.reason == why
+    assert not failed.value.heals
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("code", ["import no_such_module", "raise SystemExit(3)"])
+def test_doctor_names_a_broken_one_and_goes_on(
+    place: Path, monkeypatch: pytest.MonkeyPatch, overread: Overread, code: str
+) -> None:
+    points = {"readers": "loud = loud:Loud", "benchmarks": "lights = loud:Lights"}
+    install(place, monkeypatch, "loud", code, **points)
+    assert "loud of loud 1.0" in _told(overread, "kinds of reader")
+    assert "lights of loud 1.0" in _told(overread, "benchmarks")
+    for what in ("kind of reader loud", "benchmark lights"):
+        assert "of the package loud 1.0 cannot be imported" in _told(overread, what)
 
 
 def test_places_may_be_members_of_members() -> None:

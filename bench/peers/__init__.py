@@ -121,6 +121,11 @@ def peer(name: str) -> Path:
     return ROOT / ".peers" / name
 
 
+def installed() -> bool:
+    """Whether any of the other tools is there."""
+    return any((peer(name) / "bin" / "python").exists() for name in COMMANDS)
+
+
 def python(name: str) -> tuple[str, str]:
     return str(peer(name) / "bin" / "python"), str(HERE / "without_cuda.py")
 

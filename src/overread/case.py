@@ -590,6 +590,7 @@ class Headline(msgspec.Struct, frozen=True, kw_only=True):
     """What a benchmark says of one reader in a sentence, and the measure it stands on.
 
     `answer` is its short form: yes, no, in part, or cannot tell (the data do not decide it).
+    `lead` is the sentence without its numbers, at most 40 words.
     """
 
     reader: str
@@ -597,6 +598,7 @@ class Headline(msgspec.Struct, frozen=True, kw_only=True):
     answer: Literal["yes", "no", "in part", "cannot tell"]
     sentence: str
     measure: Measure
+    lead: str = ""
 
 
 class FrameMark(msgspec.Struct, frozen=True, gc=False):
@@ -717,6 +719,7 @@ _LEGEND_LETTER = 5.0  # pixels of a letter of that size, on average
 class Table(msgspec.Struct, frozen=True, kw_only=True):
     """An exhibit that is a table: cells are ready to print; `signature` says what it stands on.
 
+    `finding` is what it shows, in one line, and `measures` are those the line goes by.
     `headline` are the columns that tell most, the first of them first: what is shown where there is
     no room for all. Without it columns count in their order.
     """
@@ -727,6 +730,8 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     rows: tuple[tuple[str, ...], ...]
     signature: str = ""
     notes: tuple[str, ...] = ()
+    finding: str = ""
+    measures: tuple[str, ...] = ()
     headline: tuple[str, ...] = ()
     edition: str = ""
 
@@ -764,6 +769,8 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     alt: str
     signature: str = ""
     notes: tuple[str, ...] = ()
+    finding: str = ""
+    measures: tuple[str, ...] = ()
 
     @property
     def rows(self) -> list[dict[str, Any]]:

@@ -107,12 +107,17 @@ def load(what: str, name: str, found: Mapping[str, tuple[Named, ...]]) -> Any:
         return at(one.place)
     try:
         return at(one.place)
-    except Exception as error:  # whatever somebody else's module raises when it is imported
-        said = printable(" ".join(f"{type(error).__name__}: {error}".split()))[:200]
-        raise BadInput(
-            f'{what} "{name}" of the package {one.origin} cannot be imported ({said}). Mend or '
-            f"uninstall {one.origin.split()[0]}."
-        ) from error
+    except (Exception, SystemExit) as error:  # whatever somebody else's module raises
+        raise broken(what, one, "cannot be imported", error) from error
+
+
+def broken(what: str, one: Named, does: str, error: BaseException) -> BadInput:
+    """The one line for a package's thing that raised what it should not."""
+    said = printable(" ".join(f"{type(error).__name__}: {error}".split()))[:200]
+    return BadInput(
+        f'{what} "{one.name}" of the package {one.origin} {does} ({said}). Mend or uninstall '
+        f"{one.origin.split()[0]}."
+    )
 
 
 def at(place: str) -> Any:

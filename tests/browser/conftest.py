@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from support.chromium import Heard, Open, chromium, heard_from, why_not
+from support.chromium import Heard, Open, chromium, heard_from, unfold, why_not
 from support.commands import phantom_cache
 
 if TYPE_CHECKING:
@@ -84,6 +84,8 @@ def module_opened(browser: Browser) -> Iterator[Open]:
 
 @pytest.fixture(scope="package")
 def page(runs: Path, browser: Browser) -> Iterator[Page]:
-    """The page of the four runs, opened once: whoever changes it puts it back."""
+    """The page of the four runs, opened once and unfolded: whoever changes it puts it back."""
     for opened in _opener(browser):
-        yield opened(runs / "report.html")[0]
+        made, _ = opened(runs / "report.html")
+        unfold(made)
+        yield made

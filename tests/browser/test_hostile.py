@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from support.chromium import Heard, Open
+from support.chromium import Heard, Open, unfold
 from support.small_runs import HARD
 
 if TYPE_CHECKING:
@@ -49,7 +49,9 @@ OWN = {
 
 @pytest.fixture(scope="module")
 def shown(runs: Path, module_opened: Open) -> tuple[Page, Heard]:
-    return module_opened(runs / "hostile.html", viewport={"width": 400, "height": 900})
+    page, heard = module_opened(runs / "hostile.html", viewport={"width": 400, "height": 900})
+    unfold(page)
+    return page, heard
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +74,7 @@ def test_nothing_of_it_is_done(shown: tuple[Page, Heard], words: str) -> None:
     assert set(page.evaluate(TAGS)) <= OWN
     assert page.locator("a:not([href^='#'])").count() == 0
     assert page.locator("body").is_visible()
-    assert page.evaluate("document.styleSheets.length") == 3
+    assert page.evaluate("document.styleSheets.length") == 4
     assert page.evaluate("[...document.scripts].filter(one => one.type === '').length") == 4
 
 

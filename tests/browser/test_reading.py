@@ -110,29 +110,32 @@ def test_words_of_a_wide_figure_can_be_read_in_a_narrow_window(
     page, _ = unfolded
     page.set_viewport_size(NARROW)
     scales = page.locator(".exhibit svg").evaluate_all(
-        "all => all.map(one => one.getBoundingClientRect().width / one.getAttribute('width'))"
+        "all => all.map(one => one.getBoundingClientRect().width / one.viewBox.baseVal.width)"
     )
     assert min(scales) > 0.7
 
 
-def test_on_paper_what_is_folded_is_open_and_what_needs_a_hand_is_gone(
+def test_on_paper_what_was_unfolded_is_printed_and_what_needs_a_hand_is_gone(
     runs: Path, opened: Open
 ) -> None:
     page, heard = opened(runs / "report.html", viewport={"width": 800, "height": 1100})
     page.emulate_media(media="print")
     assert (
         page.evaluate("""() => [
-        ...document.querySelectorAll(".tools, .skip, .contents, details.data, .browser .live")
+        ...document.querySelectorAll(".tools, .skip, .side, .top, details.data, .browser .live")
     ].filter(one => one.checkVisibility()).length""")
         == 0
     )
-    assert page.locator(".browser .printed").first.is_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 800
+    chosen = page.locator(".exhibit:has(table)").first
+    chosen.evaluate("one => { one.open = true; }")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    assert page.locator("details.long:not([open])").count() == 0
-    assert page.locator("details.long tbody tr").first.is_visible()
+    assert chosen.locator("tbody tr").first.is_visible()
+    assert page.locator(".exhibit[open]").count() == 1
+    assert page.locator("#limits details:not([open]), #methods details:not([open])").count() == 0
+    assert page.locator(".exhibit .finding").last.is_visible()
     page.evaluate("dispatchEvent(new Event('afterprint'))")
-    assert page.locator("details.long[open]").count() == 0
+    assert page.locator("#methods details[open]").count() == 0
     assert heard.trouble == []
 
 
@@ -164,7 +167,7 @@ def test_whoever_listens_finds_names_and_headings_in_order(page: Page) -> None:
     assert page.locator("table thead th:not([scope])").count() == 0
 
 
-def test_the_first_stop_of_the_keyboard_skips_to_the_readers(runs: Path, opened: Open) -> None:
+def test_the_first_stop_of_the_keyboard_skips_to_the_models(runs: Path, opened: Open) -> None:
     page, _ = opened(runs / "report.html")
     page.keyboard.press("Tab")
     skip = page.locator(":focus")
@@ -173,14 +176,14 @@ def test_the_first_stop_of_the_keyboard_skips_to_the_readers(runs: Path, opened:
     assert box is not None
     assert box["x"] >= 0
     page.keyboard.press("Enter")
-    assert page.url.endswith("#main")
+    assert page.url.endswith("#models")
     page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.closest('#main') !== null")
+    assert page.evaluate("document.activeElement.closest('#models') !== null")
 
 
 def test_the_keyboard_reaches_tables_figures_and_cases_and_the_focus_is_seen(page: Page) -> None:
     """In the order of the page, from the first exhibit on."""
-    page.locator("#grounding .contents a").last.focus()
+    page.locator("#grounding-summary > summary").focus()
     met, unseen = [], []
     for _ in range(40):
         page.keyboard.press("Tab")
@@ -202,11 +205,13 @@ def test_the_keyboard_reaches_tables_figures_and_cases_and_the_focus_is_seen(pag
 
 def test_without_scripts_the_exhibits_are_there(runs: Path, opened: Open) -> None:
     page, heard = opened(runs / "report.html", java_script_enabled=False)
-    assert page.locator("article.reader").count() > len(RUNS)
-    assert page.locator("#grounding-summary table tbody tr").first.is_visible()
-    assert page.locator("#grounding-triad svg").is_visible()
-    page.locator("details.long > summary").first.click()
-    assert page.locator("details.long tbody tr").first.is_visible()
+    assert page.locator(".matrix .cell").count() > len(RUNS)
+    page.locator(".matrix .cell").first.click()
+    assert page.locator(".found .lead").first.is_visible()
+    for name, inside in (("summary", "tbody tr"), ("triad", "svg")):
+        page.locator(f"#grounding-{name} > summary").click()
+        assert page.locator(f"#grounding-{name} {inside}").first.is_visible()
+    page.locator("#grounding-looked-at > summary").click()
     assert "scripts do not run here" in page.locator("#cases-grounding").inner_text()
     assert page.locator("th button, .tools").count() == 0
     assert heard.console == heard.errors == []

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from support.chromium import Heard, Open
+from support.chromium import Heard, Open, unfold
 from support.served import running
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ def address(runs: Path) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def served(address: str, module_opened: Open) -> tuple[Page, Heard]:
     page, heard = module_opened(address)
+    unfold(page)
     page.wait_for_selector("#cases-medcmr .case")
     page.wait_for_selector("#cases-m3cot .case")
     return page, heard
@@ -89,12 +90,12 @@ def test_filters_and_pages_are_asked_of_the_server(served: tuple[Page, Heard]) -
 
 def test_pictures_come_from_the_server(served: tuple[Page, Heard]) -> None:
     page, heard = served
-    pictures = page.locator("#cases-m3cot .case").first.locator("img")
-    pictures.first.scroll_into_view_if_needed()
-    page.wait_for_function(
-        "image => image.complete && image.naturalWidth > 0", arg=pictures.first.element_handle()
-    )
-    assert "/picture?" in pictures.first.evaluate("image => image.src")
+    # Sought anew each time: a case that was asked for before may still be drawn over.
+    page.wait_for_function("""() => {
+        const image = document.querySelector("#cases-m3cot .case img");
+        image?.scrollIntoView();
+        return image?.complete && image.naturalWidth > 0 && image.src.includes("/picture?");
+    }""")
     assert heard.trouble == []
 
 

@@ -99,6 +99,8 @@ OPTIONS: dict[str, list[str]] = {
     "report --latex": ["report", "run", "--latex", PLACE],
     "report --eee": ["report", "run", "--eee", PLACE],
     "report --figures": ["report", "run", "--figures", PLACE],
+    "report --policy": ["report", "run", "--policy", PLACE],
+    "report --board": ["report", "run", "--board", PLACE],
     "run --out": [*_G, "--out", PLACE],
     "run --only": [*_G, "--out", "new", "--only", PLACE],
     "run --store": [*_G, "--out", "new", "--store", PLACE],

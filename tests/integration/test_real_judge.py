@@ -15,13 +15,13 @@ from support.real_model import needs_model, real_model
 
 pytestmark = [pytest.mark.slow, needs_model]
 
-ITEMS = 6
+ITEMS = 3
 CHECKS = 2
 
 
 @pytest.fixture(scope="module")
 def judged(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """Six phantom items, answered rightly and judged by SmolLM2; the folder and what was printed.
+    """Three phantom items, answered rightly and judged by SmolLM2; the folder and what was printed.
 
     Asked once for the answer at the end of each reasoning, and for no more: a prompt takes it a
     second.

@@ -194,6 +194,38 @@ def test_keys_come_from_the_environment_and_show_nowhere() -> None:
         open_("openai:m@https://api.example.org/v1?key_env=MY_KEY")
 
 
+def test_dated_endpoints_get_their_key_and_version_where_they_want_them() -> None:
+    got: list[bytes] = []
+
+    async def go(options: str) -> str:
+        async with answering(lambda request: got.append(request) or response(GOOD % b"")) as url:
+            asking = open_(f"openai:m@{url}{options}", OPENAI_API_KEY="hunter2")
+            try:
+                await asking.reply(prompt("q"))
+                return asking.identity
+            finally:
+                await asking.close()
+
+    plain = asyncio.run(go(""))
+    dated = asyncio.run(go("?auth=api-key&api_version=2024-10-21"))
+    assert "api-version" not in plain
+    assert "?api-version=2024-10-21" in dated
+    usual, other = (request.partition(b"\r\n\r\n")[0].lower() for request in got)
+    assert b"authorization: bearer hunter2" in usual
+    assert b"/chat/completions?api-version=2024-10-21 http" in other
+    assert b"api-key: hunter2" in other
+    assert b"authorization" not in other
+
+
+@pytest.mark.parametrize(
+    "options", ["auth=hunter2-hunter2-hunter2", "api_version=a%26b", "auth=api-key&auth=bearer"]
+)
+def test_how_a_key_is_sent_is_one_of_two_words_and_no_key(options: str) -> None:
+    with pytest.raises(BadInput) as refused:
+        open_(f"openai:m@https://h.example/v1?{options}")
+    assert "hunter2" not in str(refused.value)
+
+
 def test_a_key_does_not_travel_unencrypted_to_a_public_host() -> None:
     with pytest.raises(BadInput, match="https"):
         open_("openai:m@http://api.example.org/v1", OPENAI_API_KEY="hunter2")

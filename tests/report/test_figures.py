@@ -99,8 +99,8 @@ def test_whatever_a_renderer_may_write_only_the_drawing_comes_through(
       <path d="M0,0h1" fill="expression(alert(1))" stroke="url(#nowhere)"/></svg>"""
     monkeypatch.setattr(Figure, "svg", lambda self, background: document)
     assert inline_svg(figure(), "d") == (
-        '<svg role="img" aria-label="a reader has 2 &amp; b has 9" width="10" height="10" '
-        'viewBox="0 0 10 10"><text fill="none" x="1.23">kept &lt;b&gt;</text>'
+        '<svg class="shaded" role="img" aria-label="a reader has 2 &amp; b has 9" width="13" '
+        'height="13" viewBox="0 0 10 10"><text fill="none" x="1.23">kept &lt;b&gt;</text>'
         '<path d="M0,0h1" fill="none" stroke="none"></path></svg>'
     )
 
@@ -143,8 +143,23 @@ def test_every_label_is_as_in_the_file(tmp_path: Path) -> None:
 
 
 def test_only_a_wide_drawing_may_be_kept_from_shrinking() -> None:
-    assert 'class="wide"' not in inline_svg(figure(), "d")
-    assert 'class="wide"' in inline_svg(figure(width=700), "d")
+    assert 'class="wide' not in inline_svg(figure(), "d")
+    assert 'class="wide' in inline_svg(figure(width=700), "d")
+
+
+def test_a_drawing_takes_the_room_there_is_and_no_more() -> None:
+    for width in (120, 700, 1500):
+        _, given = seen_in(inline_svg(figure(width=width), "d")).tags[0]
+        drawn = float((given["viewbox"] or "").split()[2])
+        assert float(given["width"] or 0) == pytest.approx(
+            max(drawn, min(1.3 * drawn, 1080)), abs=1
+        )
+
+
+def test_shade_that_is_an_amount_is_turned_over_on_a_dark_page() -> None:
+    plain = figure(encoding={"color": {"field": "reader", "type": "nominal"}})
+    assert "shaded" in inline_svg(figure(), "d")
+    assert "shaded" not in inline_svg(plain, "d")
 
 
 # ---------------------------------------------------------------- whose marks they are

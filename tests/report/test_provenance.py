@@ -36,7 +36,7 @@ def full_record() -> RunRecord:
 
 def test_it_says_how_every_reader_was_asked() -> None:
     page = provenance(full_record())
-    assert "How 2 readers were asked" in page
+    assert "How they were asked" in page
     assert "<td>a&lt;b&gt;</td><td>openai:m@http://x</td><td>multimodal</td><td>images</td>" in page
     assert "<td>9 of 10</td>" in page
     assert ">2026-01-02 03:04:05 UTC to 2026-01-03 00:00:00 UTC</td>" in page

@@ -11,17 +11,19 @@ from overread.report.markup import grid
 from support.page import HOSTILE, run_of, seen_in, table_of
 
 
-@pytest.mark.parametrize(("rows", "folded"), [(24, False), (25, True), (300, True)])
-def test_a_long_table_is_folded_and_whole(rows: int, folded: bool) -> None:
+@pytest.mark.parametrize(("rows", "long"), [(24, False), (25, True), (300, True)])
+def test_a_long_table_is_whole_and_can_be_filtered(rows: int, long: bool) -> None:
     page = report_html([run_of("word", table_of("first"), table_of("long", rows))])
-    assert ('<details class="long">' in page) is folded
+    assert page.count('<div class="scroll long"') == long + 1  # the other is the whole record
     assert page.count("<td>r</td>") == rows - 1 + 1 + 1  # long, first, and the published one
 
 
-def test_the_first_table_is_never_folded() -> None:
-    page = report_html([run_of("word", table_of("long", 300))])
-    assert '<details class="long">' not in page
-    assert '<nav class="contents"' not in page  # one exhibit needs no contents
+def test_numbers_stand_to_the_right_and_words_do_not() -> None:
+    rows = (("a", "1.5 [1.0, 2.0] n=3", "3.11.9"), ("b", "n/a", "1a"))
+    made = grid(("reader", "rate", "version"), rows, "t")
+    assert '<th scope="col">reader</th><th scope="col" class="num">rate</th>' in made
+    assert made.count('<td class="num">') == 2
+    assert "<td>3.11.9</td>" in made
 
 
 @pytest.mark.parametrize(

@@ -202,3 +202,12 @@ def test_a_label_that_is_none_is_named_by_its_row(overread: Overread, sets: Path
         "probe", "fit", "--train", table, "--out", tmp_path / "o", "--encoder", "builtin"
     )
     assert 't.csv row 3: edema is "0"; another row says otherwise' in done.complaint
+
+
+def test_doctor_says_whether_a_probe_is_there(overread: Overread, fit, workspace: Path) -> None:
+    fit()
+    done = overread("doctor", "--reader", f"probe:{workspace / 'probe'}")
+    assert "is there, to be asked in this process" in done.out
+    done = overread("doctor", "--reader", f"probe:{workspace / 'gone'}")
+    assert done.code == 1
+    assert "holds no probe.toml. Make a probe with overread probe fit" in done.out

@@ -88,12 +88,12 @@ def test_every_example_of_the_report_works_as_printed(
         assert done.code == 0, f"{line}\n{done.err}"
         if line.endswith("--json"):
             told = json.loads(done.out)
-            assert set(told) == {"page", "files", "runs", "cards"}
+            assert set(told) == {"page", "board", "gate", "files", "runs", "cards"}
             assert told["runs"][0]["measures"]
         if line.startswith("overread compare"):
             named = "--reader control:looks" in line
             assert named == ("control:shortcut and control:global" not in done.out)
-    assert "<title>Overread: grounding, heartbeat</title>" in Path("both.html").read_text("utf-8")
+    assert "<title>Overread: Films and hearts</title>" in Path("both.html").read_text("utf-8")
     shown = Path("for-us.html")
     assert "keep it where the data set may be" in shown.read_text("utf-8")
     assert shown.stat().st_mode & 0o777 == 0o600

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Request
 
-__all__ = ["Heard", "Open", "chromium", "heard_from", "why_not"]
+__all__ = ["Heard", "Open", "chromium", "heard_from", "unfold", "why_not"]
 
 # `opened(page or address, **options of the context)`: a tab of its own, and what it does.
 Open = Callable[..., tuple["Page", "Heard"]]
@@ -21,6 +21,13 @@ FLAGS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
+
+
+def unfold(page: Page) -> None:
+    """Open everything that the page folds under a line, but nothing inside it."""
+    page.evaluate(
+        "document.querySelectorAll('.fold, .exhibit').forEach(one => { one.open = true; })"
+    )
 
 
 def _path() -> str | None:

@@ -206,6 +206,8 @@ class Benchmark:
     """What the report asks of each reader, as "Did it look?"; its name where it has none."""
     units_beside: ClassVar[Mapping[str, Unit]] = {}
     """What its measures that no `Spec` makes are counted in, by their names."""
+    share_right: ClassVar[str] = "accuracy"
+    """The measure that says how often a reader is right; of its groups the page names the worst."""
     metrics: ClassVar[str] = ""
     """Where its registered metrics stand, "module:METRICS"; the law tests run over them."""
     exhibited: ClassVar[str] = ""

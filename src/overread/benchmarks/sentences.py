@@ -139,11 +139,15 @@ def unseeing_noted(
 
 
 class Told(NamedTuple):
-    """What a benchmark says of one reader: a word, a sentence, and the measure it stands on."""
+    """What a benchmark says of one reader: a word, a sentence, and the measure it stands on.
+
+    `lead` is what the sentence says before its numbers.
+    """
 
     answer: Answer
     sentence: str
     measure: Measure
+    lead: str = ""
 
     def headline(self, reader: str, question: str) -> Headline:
         return Headline(reader=reader, question=question, **self._asdict())
@@ -177,11 +181,11 @@ def by_levels(
     """
     for level in sorted(levels, key=lambda level: -level.limit):
         if side_of(record, level.limit) == "above":
-            return Told(level.answer, f"{level.says}: {numbers}.", record)
+            return Told(level.answer, f"{level.says}: {numbers}.", record, level.says)
     lowest = min(level.limit for level in levels)
     if side_of(record, lowest) == "below":
-        return Told("no", f"{below}: {numbers}.", record)
-    return Told("cannot tell", f"{holds}: {numbers}.", record)
+        return Told("no", f"{below}: {numbers}.", record, below)
+    return Told("cannot tell", f"{holds}: {numbers}.", record, holds)
 
 
 # ---------------------------------------------------------------- methods

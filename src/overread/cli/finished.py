@@ -39,6 +39,15 @@ def report(
     include_images: options.IncludeImages = False,
     cases: Annotated[int | None, Option(help="How many cases the page embeds (60).")] = None,
     seed: Annotated[int, Option(help="Of the sample of cases.")] = 0,
+    title: Annotated[
+        str | None, Option(help="Of the page; models, data and day where left out.")
+    ] = None,
+    policy: Annotated[
+        Path | None, Option(help="A gate's rules: the page shows its verdict.")
+    ] = None,
+    board: Annotated[
+        Path | None, Option(help="A print of two pages: matrix, gate, limitations.")
+    ] = None,
     json: options.Json = False,
 ) -> int:
     """Write one page of some runs that opens from disk, and files for a paper.
@@ -56,12 +65,19 @@ def report(
         figures=figures,
         eee=eee,
         seed=seed,
+        title=title or "",
+        policy=policy,
+        board=board,
         tell=options.tell,
         **wanted,
     )
     if json:
         return options.print_json(done)
     options.print_files(done.files)
+    if done.gate is not None:
+        print(f"gate: {done.gate}")
+    if done.board is not None:
+        print(done.board)
     print(done.page, flush=True)
     return 0
 

@@ -30,6 +30,9 @@ def run(
     engine: options.Engine = "local",
     concurrency: options.Concurrency = None,
     fresh: options.Fresh = False,
+    on_a_page: Annotated[
+        bool, Option("--watch", help="Serve a page of the run on this machine while it goes.")
+    ] = False,
     wide: options.Wide = False,
     json: options.Json = False,
 ) -> int:
@@ -40,10 +43,16 @@ def run(
     asked = options.of_a_run(locals())
     done: Iterable[runs.Run]
     if asked is None:
+        if on_a_page:
+            raise BadInput(
+                "--watch does not go with a study file. overread serve OUT shows each of its runs "
+                "while it goes."
+            )
         study = Path(benchmark)
         done = runs.run_study(study, store=store, fresh=fresh, watch=watch, tell=options.tell)
     else:
-        done = [runs.run(**asked, out=out, concurrency=concurrency, watch=watch)]
+        live = runs.watch_from_outside if on_a_page else None
+        done = [runs.run(**asked, out=out, concurrency=concurrency, watch=watch, live=live)]
     return options.finish(done, json=json, fresh=fresh, wide=wide)
 
 

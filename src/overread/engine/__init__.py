@@ -1,11 +1,23 @@
 """Trials -> replies: the pipeline, the reply store and the pace."""
 
-from overread.engine.ask import Given, Lacking, Plan, Tally, ask, chunks, lacking, read_back
-from overread.engine.store import Enrolment, Listed, Store, moment
+from overread.engine.ask import (
+    NOT_ASKED,
+    Given,
+    Lacking,
+    Plan,
+    Tally,
+    ask,
+    chunks,
+    lacking,
+    read_back,
+)
+from overread.engine.store import Asker, Enrolment, Listed, Store, moment
 from overread.engine.store_file import is_network_mount, private_folder
 from overread.engine.studio import Sources, Studio, reply_key, request_digest
 
 __all__ = [
+    "NOT_ASKED",
+    "Asker",
     "Enrolment",
     "Given",
     "Lacking",

@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from itertools import islice
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
@@ -488,6 +488,10 @@ class Given(msgspec.Struct):
             self.fingerprints[reply.fingerprint] += 1
 
 
+NOT_ASKED: Final = "not asked yet"
+"""Why there is no reply to a trial that nobody tried."""
+
+
 def read_back(
     plan: Plan,
     reader: Reader,
@@ -539,7 +543,7 @@ def _keys(
             continue
         greedy, told = request.decoding.greedy, traits.told_case
         key = reply_key(reader.identity, digest, trial, greedy=greedy, told_case=told)
-        yield trial, key, "not asked yet"
+        yield trial, key, NOT_ASKED
 
 
 def _filled_in(plan: Plan, reader: Reader, store: Store, studio: Studio, asker: Asker) -> bool:

@@ -359,6 +359,10 @@ class Store:
         """The row of a reader that was enrolled; one that counts every reply for another."""
         return self._askers.get((reader.identity, reader.name, judges), _ANYBODY)
 
+    def count_for(self, reader: Reader, asker: Asker) -> None:
+        """Count for a reader what counts for it in the process that asks it. Nothing is written."""
+        self._askers[reader.identity, reader.name, False] = asker
+
     def enrolled(self, one: Enrolment) -> Asker:
         """The same, of what was enrolled."""
         return self._askers.get((one.identity, one.label, one.judges), _ANYBODY)

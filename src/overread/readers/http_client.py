@@ -120,7 +120,8 @@ class Client:
     def _head(self, method: str, path: str) -> bytes:
         head = self._heads.get((method, path))
         if head is None:
-            target = self._origin + quote(path, safe="/%:@!$&'()*+,;=~")
+            # A base URL has no query: a question mark is the version's, which we put there.
+            target = self._origin + quote(path, safe="/%:@!$&'()*+,;=~?")
             head = f"{method} {target} HTTP/1.1\r\n{self._fields}".encode()
             self._heads[method, path] = head
         return head

@@ -44,12 +44,16 @@ class OpenAIReader:
         self._guard = guard
         self._base = spec.base_url.rstrip("/")
         self._path = urlsplit(self._base).path
+        self._query = f"?api-version={spec.api_version}" if spec.api_version else ""
         host = urlsplit(self._base).hostname or ""
         headers = {"User-Agent": f"overread/{__version__}", "Content-Type": "application/json"}
         self._key = key
         if key is not None:
             _check_key_channel(spec, host)
-            headers["Authorization"] = f"Bearer {key.reveal()}"
+            if spec.auth == "api-key":
+                headers["api-key"] = key.reveal()
+            else:
+                headers["Authorization"] = f"Bearer {key.reveal()}"
         if spec.proxy:
             guard.check_proxy(host, urlsplit(spec.proxy).hostname or spec.proxy)
         self._client = Client(self._base, guard, headers, spec.proxy)
@@ -64,7 +68,7 @@ class OpenAIReader:
         """What makes two readers the same: kind, model, revision, where it is served, extras."""
         url = urlsplit(self.spec.base_url)
         # With its path: gateways serve different models under one host and one model name.
-        where = self.spec.identity or url.netloc + url.path.rstrip("/")
+        where = self.spec.identity or url.netloc + url.path.rstrip("/") + self._query
         parts = ("openai", self.spec.model, self.spec.revision, where, self._extra)
         return msgspec.json.encode(parts, order="deterministic").decode()
 
@@ -113,7 +117,7 @@ class OpenAIReader:
     ) -> Response:
         body = [p if isinstance(p, bytes) else p.base64 for p in pieces]
         try:
-            return await self._client.send(method, self._path + path, body, seconds)
+            return await self._client.send(method, self._path + path + self._query, body, seconds)
         except Exception as error:
             raise transport_failure(error, self._base + path, self.limits, self._key) from None
 

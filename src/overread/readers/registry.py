@@ -8,9 +8,19 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, runtime_check
 
 import msgspec
 
-from overread.case import BadInput, Fact, Limits, Prompt, Reader, ReaderFailure, Reply, Traits
+from overread.case import (
+    BadInput,
+    Fact,
+    Limits,
+    Prompt,
+    Reader,
+    ReaderFailure,
+    Reply,
+    Traits,
+    printable,
+)
 from overread.files import open_file, size_words
-from overread.plugins import load, only
+from overread.plugins import OWN, broken, load, only
 from overread.readers.guard import Guard
 from overread.readers.secret import Secret
 from overread.readers.spec import ReaderSpec, holds, known_kinds, parse_spec
@@ -20,6 +30,7 @@ if TYPE_CHECKING:
 
 # What opens a kind of reader, our own or a package's.
 Opener: TypeAlias = Callable[[ReaderSpec, Guard, Mapping[str, str]], Reader]
+_KIND: Final = "kind of reader"
 # Shorter keys are words for servers that need none ("EMPTY", "lm-studio"), which a spec may hold.
 _REAL = 12
 
@@ -58,11 +69,22 @@ def open_reader(
     """
     parsed = spec if isinstance(spec, ReaderSpec) else parse_spec(spec)
     kinds = known_kinds()
-    only("kind of reader", parsed.kind, kinds)
+    named = only(_KIND, parsed.kind, kinds)
     if parsed.kind == "control":
         return _control(parsed, controls)
-    opener: Opener = load("kind of reader", parsed.kind, kinds)
-    return opener(parsed, guard, environment)
+    opener: Opener = load(_KIND, parsed.kind, kinds)
+    if named.origin == OWN:
+        return opener(parsed, guard, environment)
+    try:
+        opened = opener(parsed, guard, environment)
+    except BadInput:
+        raise
+    except Exception as error:  # whatever somebody else's code raises
+        raise broken(_KIND, named, "cannot be opened", error) from error
+    if not isinstance(opened, Reader):
+        wanted = TypeError("it has to have name, identity, traits, limits, reply and close")
+        raise broken(_KIND, named, "makes no reader", wanted)
+    return OfPackage(opened, named.origin)
 
 
 async def models_of(
@@ -163,6 +185,27 @@ class Altered:
 
     async def close(self) -> None:
         await self._reader.close()
+
+
+class OfPackage(Altered):
+    """A reader of a package: whatever else its code raises or returns fails one trial."""
+
+    def __init__(self, reader: Reader, origin: str) -> None:
+        super().__init__(reader)
+        self._origin = origin
+
+    async def reply(self, prompt: Prompt) -> Reply:
+        try:
+            said = await self._reader.reply(prompt)
+        except (ReaderFailure, BadInput):
+            raise
+        except Exception as error:
+            words = printable(" ".join(f"{type(error).__name__}: {error}".split()))[:200]
+            raise ReaderFailure(f"{words} ({self._origin})", heals=False) from error
+        if not isinstance(said, Reply):
+            kind = type(said).__name__
+            raise ReaderFailure(f"no Reply: {self._origin} returned {kind}", heals=False)
+        return said
 
 
 # -------------------- `recorded:` readers: replies from a file, found by the digest of the request

@@ -28,6 +28,8 @@ KINDS: dict[str, str] = {
 _WITH_WEIGHTS = ("hf", "vllm", "probe")
 # Options that only some kinds have.
 OF_KINDS: dict[str, tuple[str, ...]] = {
+    "auth": ("openai",),
+    "api_version": ("openai",),
     "dtype": ("hf", "vllm"),
     "quantisation": ("hf", "vllm"),
     "device": ("hf", "probe"),
@@ -81,6 +83,8 @@ _SPECIAL = re.compile(r"\s*(?:<.*>|\[.*\])\s*")
 # What a reader's questions may be put between.
 _TEXTS = ("system", "before", "after")
 _LONGEST_TEXT = 100_000
+_AUTH = ("bearer", "api-key")
+_VERSION = re.compile(r"[0-9A-Za-z.-]{1,40}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 
 
@@ -121,6 +125,8 @@ class ReaderSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     backend: Literal["pil", "torchvision"] | None = None
     batch: int | None = None
     max_tokens_name: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    auth: Literal["bearer", "api-key"] | None = None
+    api_version: str | None = None
     proxy: str | None = None
     concurrency: int | None = None
     rpm: float | None = None
@@ -236,6 +242,8 @@ def _refuse_keys(fields: Mapping[str, Any]) -> None:
     plain = {name: re.sub(r"[\W_]", "", name).lower() for name in names}
     keys = (name for name, word in plain.items() if _KEY_NAMES.fullmatch(word))
     held = [name for name in keys if not _OWN_TOKEN.fullmatch(plain[name])]
+    if fields.get("auth") in _AUTH:  # how a key is sent, and none itself
+        held = [name for name in held if name != "auth"]
     # Also as a URL hides it: api%2Dkey=…
     said = "\n".join([*texts, *map(unquote, texts)])
     variable = fields.get("key_env")
@@ -332,6 +340,8 @@ def _check(shown: str, spec: ReaderSpec) -> None:
             f'reader "{shown}": the base URL is "{_without_query(spec.base_url)}"; '
             "expected http://HOST/v1 or https://HOST/v1, and nothing after it."
         )
+    if spec.api_version is not None and not _VERSION.fullmatch(spec.api_version):
+        raise BadInput(f'reader "{shown}": api_version is as 2024-10-21. Mend it.')
     if spec.proxy is not None and not _is_address(spec.proxy):
         proxy = _without_query(spec.proxy)
         raise BadInput(f'reader "{shown}": proxy is "{proxy}"; expected http://HOST:PORT.')

@@ -1,8 +1,10 @@
 """Run folders become something a person looks at."""
 
+from overread.report.board import write_board
 from overread.report.browser import choose
 from overread.report.document import DISCLAIMER, error_page, report_html, write_report
 from overread.report.drawings import Drawings
+from overread.report.matrix import matrix_html
 from overread.report.reported import Metric, Reported
 
 __all__ = [
@@ -12,6 +14,8 @@ __all__ = [
     "Reported",
     "choose",
     "error_page",
+    "matrix_html",
     "report_html",
+    "write_board",
     "write_report",
 ]

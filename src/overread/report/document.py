@@ -1,13 +1,13 @@
 """The page: one file that opens from disk, asks no network and runs no script but its own.
 
-At the top what each reader was found to be, then each run: its exhibits, its cases, the paper's
-figures, paragraphs to paste, and what it stands on. And a page on which errors are labelled.
+It opens with the matrix of models and questions. Then cases, for each run its exhibits, folded
+under a line that says what each shows, and the paper's figures; at the end what may not be
+concluded, paragraphs to paste, and what the runs stand on. And a page on which errors are labelled.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from pathlib import Path
@@ -16,11 +16,11 @@ from typing import Any, Final
 import msgspec
 
 from overread.benchmarks.base import ErrorRow, ErrorSheet
-from overread.benchmarks.registry import questions
-from overread.case import Figure, Headline
+from overread.case import Figure
 from overread.records import RunRecord
 from overread.report.browser import browser
 from overread.report.drawings import Drawings, inline_svg
+from overread.report.gate import Gated, rulings_tables, verdict
 from overread.report.markup import (
     as_json,
     asset,
@@ -30,7 +30,15 @@ from overread.report.markup import (
     scripts,
     shown,
     styles,
-    unfolding,
+)
+from overread.report.matrix import (
+    answers,
+    headlines_of,
+    link_to,
+    matrix,
+    run_names,
+    title_of,
+    word,
 )
 from overread.report.reported import Exhibit, Reported, allowed, warning
 from overread.typeset import guarded
@@ -40,227 +48,194 @@ DISCLAIMER: Final = "Evaluation software, not a medical device; a passed gate is
 # A page stays below 8 MB: cards have what exhibits leave of this, and a little in any case.
 _MOST_BYTES: Final = 7_200_000
 _LEAST_FOR_CARDS: Final = 400_000
-# A sign beside the word: never the colour alone.
-_ANSWERS: Final = {
-    "yes": ("yes", "✓"),
-    "no": ("no", "✕"),
-    "in part": ("part", "◐"),
-    "cannot tell": ("open", "?"),
-}
 _ASKED: Final = (
-    "reader", "spec", "modality", "clips as", "temperature", "answered", "replies given", "model",
+    "model", "spec", "modality", "clips as", "temperature", "answered", "replies given",
+    "name it gives",
 )  # fmt: skip
 
 
-def write_report(path: Path, runs: Sequence[Reported], *, served: bool = False) -> None:
-    """Write the page of one or more runs; `served`, it asks its server for the cases."""
-    path.write_text(report_html(runs, served=served), encoding="utf-8", newline="\n")
+def write_report(path: Path, runs: Sequence[Reported], **more: Any) -> None:
+    """Write the page of one or more runs; see `report_html`."""
+    path.write_text(report_html(runs, **more), encoding="utf-8", newline="\n")
 
 
-def report_html(runs: Sequence[Reported], *, served: bool = False) -> str:
-    """The page as text; the same bytes for the same runs."""
+def report_html(
+    runs: Sequence[Reported], *, served: bool = False, title: str = "", gated: Gated | None = None
+) -> str:
+    """The page as text; the same bytes for the same runs.
+
+    `served`, it asks its server for the cases. `gated` is what a policy says of the runs.
+    """
     runs = [allowed(run) for run in runs]
     places = run_names(runs)
-    exhibited = [_exhibited(run, place) for run, place in zip(runs, places, strict=True)]
-    left = _MOST_BYTES - sum(len(part.encode(errors="replace")) for part in exhibited)
+    parts = [_part(run, place) for run, place in zip(runs, places, strict=True)]
+    left = _MOST_BYTES - sum(len(part.encode(errors="replace")) for part in parts)
     room = max(left, _LEAST_FOR_CARDS) // max(1, len(runs))
-    names = [run.record.benchmark for run in runs]
-    titles = [
-        f"{name}, run {number}" if names.count(name) > 1 else name
-        for number, name in enumerate(names, 1)
+    browsers = [
+        (place, run, browser(run, place, number, room, served=served))
+        for number, (run, place) in enumerate(zip(runs, places, strict=True), 1)
     ]
-    listed, parts = [], []
-    for number, (run, place, name, part) in enumerate(
-        zip(runs, places, titles, exhibited, strict=True), 1
-    ):
-        cases = browser(run, place, number, room, served=served)
-        listed.append(_listed(run, place, name))
-        parts.append(_part(run, place, name, part, cases))
+    title = title or title_of(runs)
     return asset("report.html").format(
         rules=content_security(served=served),
-        title=shown(f"Overread: {', '.join(titles)}"),
+        title=shown(title),
         disclaimer=DISCLAIMER,
-        listed="\n".join(listed),
-        readers=reader_cards(runs),
+        warnings="\n".join(map(_warned, runs)),
+        gate=_gate(gated),
+        side=_side(runs, places, browsers, gated),
+        matrix=matrix(runs, gated),
+        answers=answers(runs, served=served),
+        cases=_cases(browsers),
         parts="\n".join(parts),
-        headlines=as_json(list(_headlines(runs))),
+        limits=_limits(runs, places),
+        methods=_methods(runs, places),
+        provenance=_provenances(runs, places),
+        headlines=as_json(headlines_of(runs)),
         styles=styles(),
         scripts=scripts(),
     )
 
 
-def run_names(runs: Sequence[Reported]) -> list[str]:
-    """What each run is called in the page's addresses: its benchmark, and which run of it."""
-    met: Counter[str] = Counter()
-    names = []
-    for run in runs:
-        word = re.sub(r"[^\w-]", "-", run.record.benchmark)
-        met[word] += 1
-        names.append(f"{word}-{met[word]}" if met[word] > 1 else word)
-    return names
-
-
-def _listed(run: Reported, place: str, title: str) -> str:
-    """A run with its edition and its data policy, in plain sight; a link to its part."""
-    record = run.record
-    words = [f"edition {record.edition}", f"data {record.policy}", f"{record.n_cases} cases"]
-    if record.partial:
-        words.append("partial: a sample of the set" if record.limit else "partial: chosen cases")
-    if record.imported:
-        words.append("imported")
-    pills = " ".join(f'<span class="pill">{shown(word)}</span>' for word in words)
+def _warned(run: Reported) -> str:
     told = warning(run)
-    below = f'<p class="warning">{shown(told)}</p>' if told else ""
-    return f'<li><a href="#{place}">{shown(title)}</a> {pills}{below}</li>'
+    return f'<p class="warning">{shown(told)}</p>' if told else ""
 
 
-def _headlines(runs: Sequence[Reported]) -> Iterator[dict[str, object]]:
-    """What the cards at the top stand on, for whoever reads the page with a program."""
-    for place, run in zip(run_names(runs), runs, strict=True):
-        for headline in run.headlines:
-            yield {
-                "run": place,
-                "reader": headline.reader,
-                "answer": headline.answer,
-                "measure": msgspec.to_builtins(headline.measure),
-            }
+# ---------------------------------------------------------------- finding one's way
 
 
-# ---------------------------------------------------------------- readers
+def _side(
+    runs: Sequence[Reported],
+    places: Sequence[str],
+    browsers: Sequence[tuple[str, Reported, str]],
+    gated: Gated | None,
+) -> str:
+    """What stays beside the page: its parts, and folded under each run its exhibits."""
+    links = ['<li><a href="#models">Models and questions</a></li>']
+    if gated is not None:
+        links.append('<li><a href="#gate">Gate</a></li>')
+    if any(made for _, _, made in browsers):
+        links.append('<li><a href="#cases">Cases</a></li>')
+    for run, place in zip(runs, places, strict=True):
+        inside = "\n".join(f"<li>{link_to(one, place)}</li>" for one in run.exhibits)
+        folded = (
+            f'<details><summary aria-label="exhibits of {place}">{len(run.exhibits)}</summary>'
+            f"<ol>\n{inside}\n</ol></details>"
+            if run.exhibits
+            else ""
+        )
+        links.append(f'<li class="of"><a href="#{place}">{shown(place)}</a>{folded}</li>')
+    if any(run.limitations for run in runs):
+        links.append('<li><a href="#limits">What may I not conclude?</a></li>')
+    if any(run.methods for run in runs):
+        links.append('<li><a href="#methods">Methods</a></li>')
+    links.append('<li><a href="#provenance">Provenance</a></li>')
+    return "\n".join(links)
 
 
-def reader_cards(runs: Sequence[Reported]) -> str:
-    """A card for each reader of any run, in the order the runs name them."""
-    names = dict.fromkeys(reader.name for run in runs for reader in run.record.readers)
-    asked = questions(run.record.benchmark for run in runs).items()
-    cards = []
-    for reader in names:
-        rows = ("".join(_answers(reader, *one, runs)) for one in asked)
-        answers = "\n".join(f'<div class="asked">{row}</div>' for row in rows)
-        cards.append(f"""<article class="reader">
-<h3><bdi>{shown(reader)}</bdi></h3>
-<dl>
-{answers}
-</dl>
-</article>""")
-    return "\n".join(cards)
+def _fold(place: str, heading: str, finding: str, inside: str, *, kind: str, level: int = 3) -> str:
+    """Something folded under its title and a line that says what it shows."""
+    told = f'<span class="finding">{finding}</span>' if finding else ""
+    return f"""<details class="{kind}" id="{place}">
+<summary><h{level}>{heading}</h{level}>{told}</summary>
+<div class="inside">
+{inside}
+</div>
+</details>"""
 
 
-def _answers(reader: str, benchmark: str, question: str, runs: Sequence[Reported]) -> Iterator[str]:
-    """The question, and what each run of its benchmark answers."""
-    yield f"<dt>{shown(question)}</dt>"
-    asked = [
-        (number, place, run)
-        for number, (place, run) in enumerate(zip(run_names(runs), runs, strict=True), 1)
-        if run.record.benchmark == benchmark
-        and any(entry.name == reader for entry in run.record.readers)
-    ]
-    if not asked:
-        yield '<dd class="none">not asked</dd>'
-    for number, place, run in asked:
-        own = [headline for headline in run.headlines if headline.reader == reader]
-        if not own:
-            link = f'<a href="#{place}">its tables</a>'
-            yield f'<dd class="none">asked, not answered in a sentence: see {link}</dd>'
-        for headline in own:
-            yield _answer(headline, run, place, f", run {number}" if len(asked) > 1 else "")
+# ---------------------------------------------------------------- the gate
 
 
-def _answer(headline: Headline, run: Reported, place: str, which: str = "") -> str:
-    kind, sign = _ANSWERS[headline.answer]
-    measure = headline.measure
-    by = "".join(f", {key} {value}" for key, value in measure.by.items())
-    n = "n unknown" if measure.n is None else f"n={measure.n}"
-    stands = f"{measure.measure}{by}, {n}, edition {run.record.edition}{which}"
-    return (
-        f'<dd><span class="answer {kind}"><span aria-hidden="true">{sign}</span> '
-        f"{headline.answer}</span> {shown(headline.sentence)} "
-        f'<a class="stands" href="#{place}">{shown(stands)}</a></dd>'
+def _gate(gated: Gated | None) -> str:
+    """What a policy says of the runs, in a line; its rulings folded."""
+    if gated is None:
+        return ""
+    tables = "\n".join(
+        f"<h4>{shown(table.title)}</h4>\n{grid(table.columns, table.rows, table.title)}\n"
+        f"{_notes(table.notes)}"
+        for table in rulings_tables(gated)
     )
+    heading = f"Gate: {shown(gated.title)} {word(gated.outcome)}"
+    policy = f"policy {Path(gated.policy).name}, sha256 {gated.policy_sha256[:12]}"
+    told = shown(f"{verdict(gated)} By {policy}.")
+    return f"""<section id="gate" aria-label="gate">
+{_fold("gate-rulings", heading, told, tables, kind="fold gate", level=2)}
+</section>"""
+
+
+# ---------------------------------------------------------------- cases
+
+
+def _cases(browsers: Sequence[tuple[str, Reported, str]]) -> str:
+    """The browser of each run, folded."""
+    parts = []
+    for place, run, made in browsers:
+        if made:
+            total = max(run.card_total, len(run.cards))
+            told = f"{total} cases: what was shown, asked and true, and what every model said"
+            heading = f"{shown(place)}: look at cases"
+            parts.append(_fold(f"{place}-looked-at", heading, told, made, kind="fold looked-at"))
+    if not parts:
+        return ""
+    return '<section id="cases">\n<h2>Cases</h2>\n' + "\n".join(parts) + "\n</section>"
 
 
 # ---------------------------------------------------------------- one run
 
 
-def _part(run: Reported, name: str, title: str, exhibited: str, cases: str) -> str:
-    """One run: what it is of, its exhibits, its cases, the paper's figures, what it stands on."""
+def _part(run: Reported, place: str) -> str:
+    """One run: what it is of, its exhibits, and the paper's figures."""
     record = run.record
     facts = (
         f"{record.n_cases} cases of {record.dataset} ({record.policy}), edition {record.edition}, "
         f"Overread {record.overread}."
     )
-    return f"""<section class="run" id="{name}">
-<h2>{shown(title)}</h2>
-<p>{shown(facts)}</p>
-{_notes(record.remarks)}{exhibited}
-{cases}
-{_published(run, name)}
-{_described(run, name)}
-<section id="provenance-{name}">
-<h3>Provenance</h3>
-{provenance(record)}
-</section>
+    exhibits = "\n".join(_exhibit(one, place, run.drawings) for one in run.exhibits)
+    signature = (
+        "<details><summary>Signature: what every number of this run stands on</summary>"
+        f"<p><code>{shown(record.signature)}</code></p></details>\n"
+    )
+    return f"""<section class="run" id="{place}">
+<h2>{shown(place)}</h2>
+<p class="note">{shown(facts)}</p>
+{signature}{_notes(record.remarks)}{exhibits}
+{_published(run, place)}
 </section>"""
 
 
-def _published(run: Reported, name: str) -> str:
-    """What the benchmark's paper prints, with the user's readers beside it."""
+def _published(run: Reported, place: str) -> str:
+    """What the benchmark's paper prints, with the user's models beside it."""
     if not run.published:
         return ""
-    tables = []
-    for table in run.published:
-        inside = f"{grid(table.columns, table.rows, table.title)}\n{_notes(table.notes)}"
-        tables.append(f"<h4>{shown(table.title)}</h4>")
-        tables.append(unfolding(len(table.rows), inside, folded=True))
-    body = "\n".join(tables)
-    return f'<section id="published-{name}">\n<h3>Published figures</h3>\n{body}\n</section>'
-
-
-def _described(run: Reported, name: str) -> str:
-    """Paragraphs an author may paste."""
-    parts = [("Methods", run.methods), ("Limitations", run.limitations)]
-    return "\n".join(
-        f"""<section class="described" id="{title.lower()}-{name}">
-<h3>{title}</h3>
-<p class="paste">{shown(" ".join(sentences))}</p>
-</section>"""
-        for title, sentences in parts
-        if sentences
+    body = "\n".join(
+        f"<h4>{shown(table.title)}</h4>\n{grid(table.columns, table.rows, table.title)}\n"
+        f"{_notes(table.notes)}"
+        for table in run.published
     )
+    told = f"{len(run.published)} tables of its paper, your models beside them"
+    return _fold(f"published-{place}", "Published figures", told, body, kind="fold")
 
 
 def _notes(lines: Sequence[str]) -> str:
     return "".join(f'<p class="note">{shown(line)}</p>\n' for line in lines)
 
 
-# ---------------------------------------------------------------- exhibits
-
-
-def _exhibited(reported: Reported, run: str) -> str:
-    """Links to the exhibits, where there is more than one; then each under its title."""
-    exhibits, drawings = reported.exhibits, reported.drawings
-    links = "\n".join(
-        f'<li><a href="#{run}-{shown(exhibit.name)}">{shown(exhibit.title)}</a></li>'
-        for exhibit in exhibits
-    )
-    nav = f'<nav class="contents" aria-label="exhibits of {run}"><ol>\n{links}\n</ol></nav>'
-    sections = [_exhibit(one, run, number, drawings) for number, one in enumerate(exhibits, 1)]
-    return "\n".join([nav if len(exhibits) > 1 else "", *sections])
-
-
-def _exhibit(exhibit: Exhibit, run: str, number: int, drawings: Drawings) -> str:
-    """One exhibit with notes and signature; the first of a run is never folded."""
-    place = f"{run}-{exhibit.name}"
-    beneath = f'{_notes(exhibit.notes)}<p class="note"><code>{shown(exhibit.signature)}</code></p>'
+def _exhibit(exhibit: Exhibit, run: str, drawings: Drawings) -> str:
+    """One exhibit with its notes, folded under its title and its finding."""
+    place = shown(f"{run}-{exhibit.name}")
+    notes = _notes(exhibit.notes)
     if isinstance(exhibit, Figure):
-        made = _figure(exhibit, run, place, beneath, drawings)
+        made = _figure(exhibit, run, place, notes, drawings)
     else:
-        inside = f"{grid(exhibit.columns, exhibit.rows, exhibit.title)}\n{beneath}"
-        made = unfolding(len(exhibit.rows), inside, folded=number > 1)
-    return f"""<section class="exhibit" id="{shown(place)}">
-<h3>{shown(exhibit.title)}</h3>
-{made}
-</section>"""
+        made = f"{grid(exhibit.columns, exhibit.rows, exhibit.title)}\n{notes}"
+    told = shown(exhibit.finding) or _counted(exhibit)
+    return _fold(place, shown(exhibit.title), told, made, kind="exhibit")
+
+
+def _counted(exhibit: Exhibit) -> str:
+    kind = "figure" if isinstance(exhibit, Figure) else "table"
+    return f"{kind}, {len(exhibit.rows)} rows"
 
 
 def _figure(figure: Figure, run: str, place: str, beneath: str, drawings: Drawings) -> str:
@@ -286,22 +261,82 @@ data-exhibit="{shown(figure.name)}">{as_json(rows)}</script>"""
 </figure>{data}"""
 
 
+# ---------------------------------------------------------------- words about the runs
+
+
+def _shared_limits(runs: Sequence[Reported]) -> list[str]:
+    """What may not be concluded from any of the runs, each said once."""
+    first, *others = ([*run.limitations] for run in runs)
+    return [line for line in first if all(line in other for other in others)]
+
+
+def _limits(runs: Sequence[Reported], places: Sequence[str]) -> str:
+    """What may not be concluded: what holds of every run in sight, what is one run's folded."""
+    if not any(run.limitations for run in runs):
+        return ""
+    shared = _shared_limits(runs)
+    common = "".join(f"<li>{shown(line)}</li>\n" for line in shared)
+    parts = [
+        _described(f"limitations-{place}", f"Limitations: {place}", own, run.limitations)
+        for run, place in zip(runs, places, strict=True)
+        if (own := [line for line in run.limitations if line not in shared]) or run.limitations
+    ]
+    body = "\n".join(parts)
+    lead = f"<ul>\n{common}</ul>\n" if common else ""
+    return f"""<section id="limits">
+<h2>What may I not conclude?</h2>
+{lead}{body}
+</section>"""
+
+
+def _methods(runs: Sequence[Reported], places: Sequence[str]) -> str:
+    """Paragraphs an author may paste."""
+    parts = [
+        _described(f"methods-{place}", f"Methods: {place}", run.methods, run.methods)
+        for run, place in zip(runs, places, strict=True)
+        if run.methods
+    ]
+    if not parts:
+        return ""
+    return '<section id="methods">\n<h2>Methods</h2>\n' + "\n".join(parts) + "\n</section>"
+
+
+def _described(place: str, heading: str, lines: Sequence[str], whole: Sequence[str]) -> str:
+    """A paragraph to paste, folded under its first line."""
+    told = shown(lines[0]) if lines else ""
+    more = f" and {len(lines) - 1} more" if len(lines) > 1 else ""
+    inside = f'<p class="paste">{shown(" ".join(whole))}</p>'
+    return _fold(place, shown(heading), f"{told}{more}", inside, kind="fold described")
+
+
 # ---------------------------------------------------------------- what a run stands on
 
 
+def _provenances(runs: Sequence[Reported], places: Sequence[str]) -> str:
+    return "\n".join(
+        _fold(
+            f"provenance-{place}",
+            f"Provenance: {shown(place)}",
+            shown(f"{len(run.record.readers)} models asked; run.toml in full"),
+            provenance(run.record),
+            kind="fold",
+        )
+        for run, place in zip(runs, places, strict=True)
+    )
+
+
 def provenance(record: RunRecord) -> str:
-    """How each reader was asked; then the whole record, folded."""
+    """How each model was asked; then the whole record."""
     entries = list(_entries(msgspec.to_builtins(record), ""))
     left = f"<p>{record.left_out} left out: see left_out.csv.</p>\n" if record.left_out else ""
     return f"""{_readers(record)}{left}<p class="note">Every number stands in measures.json of the \
 run, and every answer in answers.parquet.</p>
-<details><summary>The whole record (run.toml)</summary>
-{grid(("entry", "value"), entries, "the whole record")}
-</details>"""
+<h4>The whole record (run.toml)</h4>
+{grid(("entry", "value"), entries, "the whole record")}"""
 
 
 def _readers(record: RunRecord) -> str:
-    """How each reader was asked: what it was shown, and how it decoded."""
+    """How each model was asked: what it was shown, and how it decoded."""
     rows = []
     for reader in record.readers:
         traits = reader.traits
@@ -313,11 +348,9 @@ def _readers(record: RunRecord) -> str:
         rows.append((reader.name, reader.spec, traits.modality, clips, heat, asked, when, model))
     if not rows:
         return ""
-    count = "1 reader was" if len(rows) == 1 else f"{len(rows)} readers were"
-    return f"""<details class="asked"><summary>How {count} asked</summary>
-{grid(_ASKED, rows, "how readers were asked")}
+    return f"""<h4>How they were asked</h4>
+{grid(_ASKED, rows, "how models were asked")}
 <p class="note">Whether pictures and frames really arrive, overread sight tells.</p>
-</details>
 """
 
 

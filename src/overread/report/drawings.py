@@ -26,7 +26,7 @@ from hashlib import sha256
 from html import escape
 from importlib.metadata import version
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from xml.etree.ElementTree import Element, ParseError, fromstring
 
 import msgspec
@@ -51,6 +51,9 @@ _PLAIN: Final = frozenset({
     "stroke-opacity", "stroke-width", "text-anchor", "viewBox",
 })  # fmt: skip
 _WIDE: Final = 480
+# A drawing grows by this much at most, up to the width that a wide window leaves for it.
+_GROWN: Final = 1.3
+_ROOM: Final = 1080
 _COLOURS: Final = {Figure.INK: "currentColor", Figure.PAPER: "Canvas"}
 _COLOUR: Final = re.compile(r"#?\w+|(rgb|hsl)a?\([\d.,%\s]+\)")
 # The only thing a drawing may refer to: a PNG file inside it, which begins as every PNG does.
@@ -202,10 +205,26 @@ def inline_svg(figure: Figure, prefix: str, drawings: Drawings | None = None) ->
     ids = {element.attrib["id"]: f"{prefix}-{number}" for number, element in enumerate(named)}
     _mark_readers(root, figure)
     inside = "".join(part for child in root for part in _written(child, ids))
+    width = float(root.get("width", "0"))
+    for side in ("width", "height"):
+        if width:  # as large as the page has room for, and its words no larger than a heading
+            grown = float(root.get(side, "0")) * max(1.0, min(_GROWN, _ROOM / width))
+            root.set(side, f"{grown:.0f}")
     size = "".join(f' {name}="{escape(value)}"' for name, value in _attributes(root, ids))
     # What is wide may shrink on a small screen, but only while its words can be read.
-    kind = ' class="wide"' if float(root.get("width", "0")) > _WIDE else ""
+    kinds = ["wide"] * (width > _WIDE) + ["shaded"] * _is_shaded(figure.spec)
+    kind = f' class="{" ".join(kinds)}"' if kinds else ""
     return f'<svg{kind} role="img" aria-label="{shown(figure.alt)}"{size}>{inside}</svg>'
+
+
+def _is_shaded(spec: Any) -> bool:
+    """Whether shade is an amount somewhere in a drawing: then nothing is as light as the paper."""
+    if isinstance(spec, dict):
+        painted = (spec.get("color"), spec.get("fill"))
+        if any(isinstance(one, dict) and one.get("type") == "quantitative" for one in painted):
+            return True
+        return any(_is_shaded(one) for key, one in spec.items() if key != "data")
+    return isinstance(spec, list) and any(map(_is_shaded, spec))
 
 
 def _mark_readers(root: Element, figure: Figure) -> None:

@@ -25,8 +25,13 @@ _HIDDEN: Final = re.compile(
     "\ufff9-\ufffb\ud800-\udfff]"
 )
 _HALVES: Final = re.compile("[\ud800-\udfff]")
-# A table of more rows is folded, unless it is the first of its run.
-FOLDED_FROM: Final = 25
+# A table of so many rows has a field that filters them.
+LONG_FROM: Final = 25
+
+_PLAIN: Final = re.compile(r"[<>]?[+-]?\d[\d,]*(\.\d+)?(e[+-]?\d+)?[°†‡*§!%]?$", re.ASCII)
+_NUMBERS: Final = ' class="num"'
+# What stands where there is no number.
+_NO_NUMBER: Final = frozenset({"n/a", "-"})
 
 # Longer cells are lines of text and wrap, unless they are numbers.
 _LINE: Final = 40
@@ -47,18 +52,18 @@ def shown(text: str) -> str:
 
 def as_json(value: Any) -> str:
     """JSON that cannot end the script element it stands in."""
-    written = msgspec.json.encode(_whole(value)).decode()
+    written = msgspec.json.encode(whole(value)).decode()
     return re.sub("[<>&\u2028\u2029]", lambda found: f"\\u{ord(found[0]):04x}", written)
 
 
-def _whole(value: Any) -> Any:
+def whole(value: Any) -> Any:
     """The same without halves of characters, which no encoding has."""
     if isinstance(value, str):
         return _HALVES.sub("\ufffd", value)
     if isinstance(value, dict):
-        return {_whole(key): _whole(one) for key, one in value.items()}
+        return {whole(key): whole(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
-        return [_whole(one) for one in value]
+        return [whole(one) for one in value]
     return value
 
 
@@ -81,7 +86,7 @@ def _scripts() -> list[str]:
 
 
 def _styles() -> list[str]:
-    return [asset("report.css"), viewer.style(), asset("cases.css")]
+    return [asset("matrix.css"), asset("report.css"), viewer.style(), asset("cases.css")]
 
 
 def scripts() -> str:
@@ -117,11 +122,19 @@ def content_security(*, served: bool) -> str:
 
 def grid(columns: Sequence[str], rows: Sequence[Sequence[str]], label: str) -> str:
     """A table that scrolls by itself where the window is narrow; `label` names it."""
-    head = "".join(f'<th scope="col">{shown(column)}</th>' for column in columns)
+    numbers = [
+        bool(rows) and all(_is_number(row[at]) for row in rows if at < len(row))
+        for at in range(len(columns))
+    ]
+    head = "".join(
+        f'<th scope="col"{_NUMBERS if number else ""}>{shown(column)}</th>'
+        for column, number in zip(columns, numbers, strict=True)
+    )
     body = "\n".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in rows)
     numbered = all(row[0].isdecimal() for row in rows if row)
     kind = "sorts numbered" if numbered else "sorts"
-    return f"""<div class="scroll" tabindex="0" role="region" aria-label="{shown(label)}">
+    long = " long" if len(rows) >= LONG_FROM else ""
+    return f"""<div class="scroll{long}" tabindex="0" role="region" aria-label="{shown(label)}">
 <table class="{kind}">
 <thead><tr>{head}</tr></thead>
 <tbody>
@@ -130,18 +143,21 @@ def grid(columns: Sequence[str], rows: Sequence[Sequence[str]], label: str) -> s
 </table></div>"""
 
 
-def unfolding(rows: int, inside: str, *, folded: bool) -> str:
-    """The same, folded where it is long."""
-    if not folded or rows < FOLDED_FROM:
-        return inside
-    return f'<details class="long"><summary>{rows} rows</summary>\n{inside}\n</details>'
+def _is_number(text: str) -> bool:
+    """Whether a cell stands to the right in a column of numbers: one, or that there is none."""
+    found = _NUMBER.fullmatch(text)
+    return text in _NO_NUMBER or (found is not None and _PLAIN.match(found[1]) is not None)
 
 
 def _cell(text: str) -> str:
     """A number with what it stands on below it, so that ten measures fit a screen; or text."""
     number = _NUMBER.fullmatch(text)
     if not number or text == number[1]:
+        if _is_number(text):
+            return f"<td{_NUMBERS}>{shown(text)}</td>"
         wraps = ' class="text"' if len(text) > _LINE else ""
         return f"<td{wraps}>{shown(text)}</td>"
     value, *below = (shown(part.strip()) for part in number.groups(default=""))
-    return f"<td>{value}{''.join(f'<small>{part}</small>' for part in below if part)}</td>"
+    return (
+        f"<td{_NUMBERS}>{value}{''.join(f'<small>{part}</small>' for part in below if part)}</td>"
+    )

@@ -9,6 +9,7 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 
 from overread.case import Card, CardAnswer, Figure, Headline, Measure, Policy, Shown, Table
+from overread.measuring.units import Unit
 from overread.records import RunRecord
 from overread.report.drawings import Drawings
 
@@ -41,6 +42,8 @@ class Reported(msgspec.Struct, frozen=True, kw_only=True):
     `strata` says which they are, a line each, and `seed` what drew them. `slides` are rendered
     pictures by case and number of the slide on its card, in the size a reader was shown them, since
     boxes are in those pixels; the page shrinks them. A slide without one is named and not shown.
+    `units` say what the measures of headlines are counted in, where their names do not;
+    `share_right` is the measure that says how often a reader is right.
     `facets` are the words cards may be filtered by; where there are none, those of the cards.
     `settings` are the rules and options it was made under, a table for a supplement.
     `metrics` is what is declared of the measures by their names. `include_images` says that whoever
@@ -64,6 +67,8 @@ class Reported(msgspec.Struct, frozen=True, kw_only=True):
     strata: Sequence[str] = ()
     slides: Mapping[tuple[str, int], Shown] = {}
     facets: Mapping[str, Sequence[str]] = {}
+    units: Mapping[str, Unit] = {}
+    share_right: str = ""
     include_images: bool = False
     drawings: Drawings = msgspec.field(default_factory=Drawings)
 

@@ -13,8 +13,7 @@ __all__ = [
     "power", "published_figures", "published_list", "rank_sample", "reach", "report", "run",
     "run_async", "run_study", "selfcheck", "serve", "sight", "sight_of_clips", "study_analyse",
     "study_export", "study_import", "study_new", "study_serve", "study_sheets", "study_tables",
-    "transfer",
-    "transfer_figure", "write_comparisons",
+    "transfer", "transfer_figure", "watch_from_outside", "write_comparisons",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
         person_agreement,
         rank_sample,
     )
+    from overread.runs._live import watch_from_outside
     from overread.runs._measuring import Run, import_results, load, measure
     from overread.runs._opening import open_cases, phantom_cases
     from overread.runs._planning import Forecast, plan
@@ -59,6 +59,7 @@ _HOMES = {
     "_doctor": "examine sight sight_of_clips",
     "_environment": "default_store",
     "_judge": "error_sample judge judge_sample person_agreement rank_sample",
+    "_live": "watch_from_outside",
     "_measuring": "Run import_results load measure",
     "_opening": "open_cases phantom_cases",
     "_planning": "Forecast plan",

@@ -64,6 +64,7 @@ def examine(
         Finding("overread", "ok", f"{__version__} on Python {platform.python_version()}"),
         *(_package(name) for name in _CORE),
         *(_extra(name, *extra) for name, extra in _EXTRAS.items()),
+        *_plug_ins(),
         *_environment(),
         _store(store),
         *(found for path in cases for found in _cases(path, benchmark, settings or {})),
@@ -83,6 +84,30 @@ def _extra(extra: str, modules: Sequence[str], without: str) -> Finding:
         return Finding(f"extra {extra}", "ok", "installed")
     detail = f'not installed, so {without}; pip install "overread[{extra}]"'
     return Finding(f"extra {extra}", "note", detail)
+
+
+def _plug_ins() -> Iterator[Finding]:
+    """Benchmarks and kinds of reader with the package each comes from; a broken one is wrong."""
+    from overread.benchmarks import registry
+    from overread.plugins import OWN, known_words, load
+    from overread.readers.spec import known_kinds
+
+    def kind(name: str) -> object:
+        return load("kind of reader", name, known_kinds())
+
+    for what, found, import_one in (
+        ("benchmark", registry.known(), registry.class_of),
+        ("kind of reader", known_kinds(), kind),
+    ):
+        plural = {"benchmark": "benchmarks", "kind of reader": "kinds of reader"}[what]
+        yield Finding(plural, "ok", known_words(found))
+        for name, several in found.items():
+            if all(one.origin == OWN for one in several):
+                continue
+            try:
+                import_one(name)
+            except BadInput as error:
+                yield Finding(f"{what} {name}", "wrong", str(error))
 
 
 def _environment() -> Iterator[Finding]:
@@ -222,7 +247,7 @@ async def _server(text: str) -> Finding:
     except BadInput as error:
         return Finding("reader", "wrong", str(error))
     what = f"reader {spec.name}"
-    if spec.kind in ("hf", "vllm"):
+    if spec.kind in ("hf", "vllm", "probe"):
         return _checkpoint(spec, what)
     if spec.kind != "openai":
         return Finding(what, "ok", "needs no server")

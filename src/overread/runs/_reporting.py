@@ -23,6 +23,7 @@ from overread.case import (
     Card,
     Clip,
     Figure,
+    Headline,
     Inline,
     Measure,
     Picture,
@@ -41,9 +42,10 @@ from overread.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from overread.imaging import Films
+    from overread.measuring.units import Unit
     from overread.report import Drawings, Metric, Reported
     from overread.report.exports import Exported
-    from overread.report.gate import Gated, GatedRun
+    from overread.report.gate import Gated, GatedRun, Outcome
     from overread.runs._comparing import Comparison
     from overread.runs._measuring import Run
 
@@ -53,6 +55,7 @@ _LARGEST_SEED: Final = 2**32 - 1
 # What every page of ours has near its beginning.
 _MARK: Final = b"<title>Overread: "
 _MARK_WITHIN: Final = 4096
+_LONGEST_TITLE: Final = 200
 _COLUMNS_ALONE: Final = "--columns goes with --latex. Give a folder for the tables."
 
 CARDS: Final = 60
@@ -96,6 +99,7 @@ def reported(
         chosen, strata = choose(index, cards, seed)
         shown = list(cards_with_slides(bench, opened, tables, chosen))
     slides = Pictures(shown)
+    headlines = list(bench.headlines(measures))
     asked = tables.asked_under
     return Reported(
         record=msgspec.structs.replace(
@@ -106,7 +110,7 @@ def reported(
         measures=measures,
         metrics=_metrics(bench, measures),
         exhibits=list((exhibits | pictured).values()),
-        headlines=list(bench.headlines(measures)),
+        headlines=headlines,
         methods=bench.methods(None if asked == bench.edition else asked),
         limitations=bench.limitations(measures),
         settings=_settings_of(bench, record),
@@ -116,9 +120,25 @@ def reported(
         seed=seed,
         strata=strata,
         slides=slides,
+        units=_units(bench, headlines),
+        share_right=bench.share_right,
         include_images=include_images,
         drawings=drawn,
     )
+
+
+def answers_of(kept: Kept) -> Reported:
+    """What the matrix of a run is made of, and nothing else of it."""
+    from overread.report import Reported
+
+    headlines = list(kept.bench.headlines(kept.measures.measures))
+    return Reported(record=kept.record, headlines=headlines, units=_units(kept.bench, headlines))
+
+
+def _units(bench: Benchmark, headlines: Sequence[Headline]) -> dict[str, Unit]:
+    """What the numbers that decide are counted in, as far as the benchmark declares it."""
+    names = dict.fromkeys(one.measure.measure for one in headlines)
+    return {name: unit for name in names if (unit := bench.unit_of(name)) is not None}
 
 
 def _metrics(bench: Benchmark, measures: Sequence[Measure]) -> dict[str, Metric]:
@@ -275,9 +295,12 @@ _OF_THE_RECORD: Final = ReportedRun.__struct_fields__[1:-1]
 
 
 class Reporting(msgspec.Struct, frozen=True, kw_only=True):
-    """What was written, and of what: the page, and by kind the files for a paper."""
+    """What was written, and of what: the page, a print for a board, what the gate says, and by kind
+    the files for a paper."""
 
     page: Path
+    board: Path | None
+    gate: Outcome | None
     files: dict[str, list[Path]]
     runs: list[ReportedRun]
     # How many cases are on the page to be looked at, of how many; by run.
@@ -296,6 +319,9 @@ def report(
     columns: Sequence[str] = (),
     cards: int = CARDS,
     seed: int = 0,
+    title: str = "",
+    policy: str | Path | None = None,
+    board: str | Path | None = None,
     tell: Tell | None = None,
 ) -> Reporting:
     """Write the page of some runs, and what is asked for beside it.
@@ -305,7 +331,8 @@ def report(
     Pictures of a set that is not open, and texts of a credentialed one, are shown only with
     `include_images`. `columns` are the headings that LaTeX tables have, where a table has any of
     them; without, those that fit a column. `cards` cases are chosen by `seed` for the page to
-    embed.
+    embed. With a `policy` the page has the gate's verdict; `board` is a file for a print of two
+    pages.
     `tell` gets a line for a run whose set's card has become stricter.
 
     Examples
@@ -325,9 +352,17 @@ def report(
     page = Path(out) if out is not None else (places[0] if len(places) == 1 else Path()) / _PAGE
     wanted = {"csv": csv, "latex": latex, "figures": figures, "eee": eee}
     exports = {option: Path(place) for option, place in wanted.items() if place is not None}
+    if len(title) > _LONGEST_TITLE:
+        raise BadInput(f"--title: {len(title)} characters; at most {_LONGEST_TITLE} fit.")
     if out is not None or len(places) != 1:
         _check_page(page)
+    print_place = None if board is None else Path(board)
+    if print_place is not None:
+        _check_page(print_place, "--board")
+        if print_place.resolve() == page.resolve():
+            raise BadInput(f"--board {board}: the page goes there. Give another file.")
     _check_exports(exports, places)
+    gated = None if policy is None else gate(places, policy)
     drawings = [Drawings.kept_in(place) for place in places]
     for kept_drawings in drawings:
         kept_drawings.warm_up()
@@ -340,12 +375,15 @@ def report(
         reported(kept, found, include_images=include_images, cards=cards, seed=seed, drawings=drawn)
         for (kept, found), drawn in zip(pictured, drawings, strict=True)
     ]
-    policy: Policy = (
+    kept_private: Policy = (
         "credentialed" if any(k.record.policy == "credentialed" for k in opened) else "open"
     )
+    pages = {page: "--out", **({} if print_place is None else {print_place: "--board"})}
     return Reporting(
         page=page,
-        files=_write(page, runs, exports, policy, columns),
+        board=print_place,
+        gate=None if gated is None else gated.outcome,
+        files=_write(pages, runs, exports, kept_private, columns, title=title, gated=gated),
         runs=[
             ReportedRun(
                 folder=str(kept.folder),
@@ -376,31 +414,18 @@ def kept_today(
 
 
 def shown_in_a_notebook(run: Run) -> str:
-    """What a run answers of each reader, and the headline of its first table, as HTML."""
-    from overread.benchmarks.exhibits.cells import cell
+    """The matrix of a run: its models, and what it answers of each."""
+    from overread.report import Reported, matrix_html
 
-    record = run.record
-    answers = Table(
-        name="answers",
-        title=run.headlines[0].question if run.headlines else f"A run of {record.benchmark}",
-        columns=("model", "answer", "by", "number"),
-        rows=tuple(
-            (one.reader, one.answer, one.measure.measure, one.measure.label or cell(one.measure))
-            for one in run.headlines
-        ),
-        notes=(f"{record.n_cases} cases of {record.dataset}, edition {record.edition}.",),
-        signature=record.signature,
-    )
-    tables = [one for one in run.exhibits.values() if isinstance(one, Table)]
-    return "".join(one._repr_html_() for one in (answers, *tables[:1]))
+    return matrix_html([Reported(record=run.record, measures=run.records, headlines=run.headlines)])
 
 
 # ---------------------------------------------------------------- where things go
 
 
-def _check_page(page: Path) -> None:
+def _check_page(page: Path, option: str = "--out") -> None:
     """Refuse a place that is not a page of ours, before anything is made."""
-    called = f"--out {page}"
+    called = f"{option} {page}"
     with writing_to(called):
         if page.is_dir():
             raise BadInput(f"{called}: a folder stands there. Give a file, as {_PAGE}.")
@@ -454,15 +479,21 @@ _Writer: TypeAlias = Callable[[Path], "list[Exported]"]
 
 
 def _write(
-    page: Path,
+    pages: Mapping[Path, str],
     runs: Sequence[Reported],
     exports: Mapping[str, Path],
     policy: Policy,
     columns: Sequence[str],
+    *,
+    title: str,
+    gated: Gated | None,
 ) -> dict[str, list[Path]]:
-    """Everything is made beside its place, and moved there when all of it is there."""
+    """Everything is made beside its place, and moved there when all of it is there.
+
+    `pages` are files by the option that named them.
+    """
     from overread.report import exports as made_of
-    from overread.report import write_report
+    from overread.report import write_board, write_report
     from overread.report.eval_records import write_eval_records
 
     writers: dict[str, _Writer] = {
@@ -471,10 +502,13 @@ def _write(
         "figures": lambda place: made_of.write_figure_files(place, runs),
         "eee": lambda place: write_eval_records(place, runs),
     }
-    with file_being_written(f"--out {page}", page) as made:
-        write_report(made, runs)
-        if policy == "credentialed":
-            made.chmod(0o600)
+    with ExitStack() as stack:
+        for page, option in pages.items():
+            made = stack.enter_context(file_being_written(f"{option} {page}", page))
+            write = write_board if option == "--board" else write_report
+            write(made, runs, title=title, gated=gated)
+            if policy == "credentialed":
+                made.chmod(0o600)
         return _write_exports(exports, writers, policy)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from itertools import chain, count
 from pathlib import Path
 from threading import Thread
@@ -25,6 +25,7 @@ from overread.readers import Altered, Attesting, ReaderSpec
 from overread.runs import _asking, _opening
 from overread.runs._asking import Answers, Work
 from overread.runs._environment import machine
+from overread.runs._live import Beacon, Known
 from overread.runs._measuring import Run, measure_into, versions
 from overread.runs._opening import Seat, Tell
 
@@ -60,11 +61,13 @@ def run(
     fresh: bool = False,
     watch: Watch | None = None,
     tell: Tell | None = None,
+    live: Callable[[Path], None] | None = None,
 ) -> Run:
     """Ask the readers about the cases, have judged what is to be judged, measure, write a folder.
 
     `only` is a file that names the cases to ask about. `fresh` asks everything again: replies kept
-    before count no more. `tell` gets a line for whatever a user should know.
+    before count no more. `tell` gets a line for whatever a user should know. `live` is told the
+    folder when the run can be looked at from outside (`_live`).
 
     Examples
     --------
@@ -89,9 +92,19 @@ def run(
     for line in remarks:
         told(line)
     Thread(target=_import_ahead, daemon=True).start()
-    with _asking.work_on(bench, chosen, store, tell) as work:
+    with _asking.work_on(bench, chosen, store, tell) as work, ExitStack() as stack:
         asking = Asking(work, seats)
-        asking.ask(who, watch, tell, fresh=fresh)
+        recipe_of_it = {
+            "benchmark": benchmark, "cases": str(cases), "edition": edition, "settings": words,
+            "limit": limit, "only": None if only is None else str(only),
+            "store": str(work.store.path), "policy": bench.policy,
+        }  # fmt: skip
+        beacon = Beacon(folder, lambda: {**recipe_of_it, "readers": asking.known})
+        stack.enter_context(beacon.lit(at_once=live is not None))
+        if live is not None:
+            live(folder)
+        asking.ask(who, beacon.watch(watch), tell, fresh=fresh)
+        beacon.measuring = True
         drawings = Drawings.kept_in(folder)
         drawings.warm_up()  # beside the tables and the numbers, on another core
         with records.folder_being_written(folder, bench.policy, whole=True) as scratch:
@@ -155,6 +168,19 @@ class Asking:
         self.tallies: dict[str, Tally] = {}
         self._own_tallies: dict[tuple[str, bool], list[Tally]] = {}
         self._given: dict[tuple[str, bool], Given] = {}
+
+    @property
+    def known(self) -> list[Known]:
+        """The readers, as another process finds their replies."""
+        return [
+            Known(
+                name=seat.reader.name,
+                identity=seat.reader.identity,
+                traits=seat.reader.traits,
+                row=self._work.store.asker(seat.reader),
+            )
+            for seat in self._readers
+        ]
 
     def _answers(self) -> Iterator[Mapping[str, Any]]:
         """What readers said in this run, read back from the store."""

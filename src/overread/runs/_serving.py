@@ -54,12 +54,18 @@ def serve(
 
     Only this machine may ask unless a `host` is given. `listens` is told the address when the
     server answers under it; `trouble` what went wrong while it did. What `report` leaves out of a
-    page without `include_images` is left out here.
+    page without `include_images` is left out here. A run that is under way is served as it goes.
     """
     from overread.door import bound
+    from overread.runs._live import serve_live
+
+    place = _LOOPBACK if host is None else host
+    alone = Path(folders[0]) if len(folders) == 1 else None
+    if alone and serve_live(alone, host=place, port=port, listens=listens, trouble=trouble):
+        return
 
     # What cannot be bound is said before large runs are read.
-    at = bound(_LOOPBACK if host is None else host, port)
+    at = bound(place, port)
     with at.listening:
         made = served(folders, include_images=include_images)
         try:

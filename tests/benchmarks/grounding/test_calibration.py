@@ -126,6 +126,18 @@ def test_ties_count_half(sure):
         assert measured(sure(*order))("auroc", "r").value == pytest.approx(5 / 6)
 
 
+def test_one_patient_has_an_auroc_without_interval(sure):
+    rows = [(i % 2, i % 2, 0.2 + 0.5 * (i % 2) + i / 100) for i in range(12)]
+    one, several = (measured(sure(*rows, patients=many))("auroc", "r") for many in (1, 12))
+    assert (one.value, one.low, one.high, one.flags) == (
+        several.value,
+        None,
+        None,
+        ("one_cluster",),
+    )
+    assert several.low is not None
+
+
 @EDITIONS
 def test_one_class_has_no_auroc(sure, edition):
     record = measured(sure((1, 1, 0.9), (1, 0, 0.2), (1, 1, 0.6)), edition)("auroc", "r")

@@ -334,7 +334,7 @@ class Beside:
 def test_a_margin_is_held_on_the_side_that_is_worse(
     low: float, high: float, higher: bool, outcome: str
 ) -> None:
-    run = gated_run([share("accuracy", 80, 100)])
+    run = gated_run([share("accuracy", 80, 100)], readers=["a", "b"])
     held = policy_of(rule(margin=0.5, versus="b"))
     (ruling,) = judge(held, [run], paired=Beside(low, high, higher=higher))
     assert ruling.outcome == outcome
@@ -344,5 +344,13 @@ def test_a_margin_is_held_on_the_side_that_is_worse(
 
 def test_a_measure_without_a_better_side_has_no_margin() -> None:
     held = policy_of(rule(margin=0.5, versus="b"))
+    run = gated_run([share("accuracy", 80, 100)], readers=["a", "b"])
     with pytest.raises(BadInput, match="nobody can say what is worse"):
-        judge(held, [gated_run([share("accuracy", 80, 100)])], paired=Beside(0, 1, higher=None))
+        judge(held, [run], paired=Beside(0, 1, higher=None))
+
+
+def test_a_misspelt_reader_to_be_held_against_is_bad_input() -> None:
+    held = policy_of(rule(margin=0.5, versus="bb"))
+    run = gated_run([share("accuracy", 80, 100)], readers=["a", "b"])
+    with pytest.raises(BadInput, match='versus = "bb" is no reader of these runs of grounding'):
+        judge(held, [run], paired=Beside(0, 1, higher=True))

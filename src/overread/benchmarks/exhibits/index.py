@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from overread.benchmarks.exhibits.cells import NOT_KNOWN, ROUGH_MARK
+from overread.benchmarks.exhibits.findings import finding_of
 from overread.case import Figure, Measure, Table
 from overread.files import read_toml
 from overread.measuring.notes import FEW_CLUSTERS, FLAGS
@@ -23,13 +24,19 @@ class Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What stands around one exhibit: `{name}` in a title, a note or `says` is a fact of the run.
 
     `says` tells a figure to those who do not see it; `{said}` are its numbers in words.
-    `headline` are the columns of a table that tell most, the first of them first.
+    `headline` are the columns of a table that tell most, the first of them first. The rest is what
+    its one line goes by (findings.py): measures and what each is called, which of their records, by
+    which groups, in which unit.
     """
 
     title: str
     columns: tuple[str, ...] = ()
     says: str = ""
     notes: tuple[str, ...] = ()
+    of: dict[str, str] = {}
+    within: dict[str, str] = {}
+    by: tuple[str, ...] = ()
+    unit: str = ""
     headline: tuple[str, ...] = ()
 
 
@@ -155,6 +162,8 @@ class Index:
             spec=spec,
             alt=self._said(words.says, facts | {"said": said}),
             signature=self.signature,
+            finding=self._finding(words, facts | {"of": of}),
+            measures=tuple(words.of),
             notes=(
                 *(self._said(note, facts) for note in words.notes),
                 *notes,
@@ -182,6 +191,8 @@ class Index:
             rows=kept,
             headline=words.headline,
             signature=self.signature,
+            finding=self._finding(words, facts | {"of": of}),
+            measures=tuple(words.of),
             notes=(
                 *(self._said(note, facts) for note in words.notes),
                 *notes,
@@ -204,6 +215,11 @@ class Index:
         if all(text in silent for row in kept for text in row[first:]):
             return None
         return self.whole_table(name, kept, *notes, **more)
+
+    def _finding(self, words: Words, facts: Mapping[str, object]) -> str:
+        """The exhibit's one line; which records it goes by may hang on the facts."""
+        within = {key: self._said(value, facts) for key, value in words.within.items()}
+        return finding_of(self, msgspec.structs.replace(words, within=within))
 
     def _said(self, words: str, facts: Mapping[str, object]) -> str:
         return words.format(**self._wording.facts, **facts)

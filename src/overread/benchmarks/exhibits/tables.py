@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Shows = Callable[[Measure | None], str]
 _MOST_REMARKS = 6
 _PAIRS = Words(
-    "Readers against each other",
+    "Models against each other",
     columns=("reader", "versus", "measure", "difference", "rates", "p", "q"),
     headline=("difference", "q", "p"),
     notes=(
@@ -31,7 +31,7 @@ _PAIRS = Words(
         f"within each measure. {cells.TOLD_APART_MARK}: q < 0.05.",
     ),
 )
-_PROFILE = "Measures of every reader in percent: {said}."
+_PROFILE = "Measures of every model in percent: {said}."
 
 
 def kept_columns(index: Index, columns: Sequence[Column], **by: Sequence[str]) -> list[Column]:
@@ -266,28 +266,32 @@ def exhibits_of(
 ) -> Iterator[Table | Figure]:
     """`summary`, `profile`, `by_KEY` for every grouping and `pairs`, as far as there is any."""
     groups = dict.fromkeys(key for spec in specs for key in spec.groups)
-    words = {f"by_{key}": Words(f"By {key}") for key in groups}
+    of = {spec.name: spec.name.replace("_", " ") for spec in specs}
+    words = {f"by_{key}": Words(f"By {key}", of=of, by=(key,)) for key in groups}
     title = title.replace("{", "{{").replace("}", "}}")  # somebody's own question names no facts
-    words |= {"summary": Words(title), "pairs": _PAIRS}
-    words["profile"] = Words(title, says=_PROFILE, notes=("Bars: 95 % intervals.",))
+    compared = {f"diff_{name}": said for name, said in of.items()}
+    words |= {
+        "summary": Words(title, of=of),
+        "pairs": msgspec.structs.replace(_PAIRS, of=compared),
+    }
+    words["profile"] = Words(title, says=_PROFILE, notes=("Bars: 95 % intervals.",), of=of)
     index, says = (
         Index(measures, signature, Wording(words)),
         {spec.name: spec.says for spec in specs},
     )
-    named = {spec.name: spec.name.replace("_", " ") for spec in specs}
-    columns = [Column(named[spec.name], spec.name, unit=spec.unit) for spec in specs]
+    columns = [Column(of[spec.name], spec.name, unit=spec.unit) for spec in specs]
     columns = kept_columns(index, columns)
     notes = (
         *(f"{column.heading}: {says[column.measure]}." for column in columns),
         *interval_notes(index, *(column.measure for column in columns)),
         *remarks_on(index, columns),
     )
-    compared = differences(index, {f"diff_{name}": said for name, said in named.items()})
+    pairs = differences(index, compared)
     made = (
         readers_table(index, "summary", columns, *notes),
         _profile(index, columns),
         *(_grouped(index, key, columns) for key in groups),
-        index.table("pairs", difference_rows(compared, beside=True, marked=True), first=3),
+        index.table("pairs", difference_rows(pairs, beside=True, marked=True), first=3),
     )
     yield from (one for one in made if one is not None)
 

@@ -139,9 +139,12 @@ def _auroc(run: Study, m: Marks, found: Calibrated, made: Measure) -> Measure:
 def area_under(made: Measure, scores: Floats, labels: Floats, patients: Ints) -> Measure:
     """The record of an AUROC; its interval stands on the patients of the rarer class."""
     found = stats.auroc(scores, labels, patients)
-    made = replace(made, value=found.point, se=found.sd, low=found.low, high=found.high)
+    made = replace(made, value=found.point)
     if found.point is None:
         return noted(made, NOTHING, _ONE_CLASS)
+    if (patients == patients[0]).all():
+        return noted(made, ONE_CLUSTER)
+    made = replace(made, se=found.sd, low=found.low, high=found.high)
     if found.low is None:
         return remarked(made, "too few of a class for an interval")
     rarer = min(np.unique(patients[labels == label]).size for label in (0, 1))

@@ -87,17 +87,20 @@ class _ReaderRates:
         return rate(record, title, signed=signed, by=by)
 
 
-# By category: the answer, the sentence around its rates, and these, the first of which decides.
-_VERDICTS: Final[dict[str, tuple[Answer, str, tuple[str, ...]]]] = {
-    category.USES: ("yes", "It used the image: {}.", ("cgr", "is", "gsp")),
+# By category: the answer, how its sentence begins and what is around its rates, and these, the
+# first of which decides.
+_VERDICTS: Final[dict[str, tuple[Answer, str, str, tuple[str, ...]]]] = {
+    category.USES: ("yes", "It used the image", ": {}.", ("cgr", "is", "gsp")),
     category.IGNORES: (
         "no",
-        "It gave the same answers, or all but the same, whatever it was shown: {}.",
+        "It gave the same answers, or all but the same, whatever it was shown",
+        ": {}.",
         ("uar", "cgr", "is"),
     ),
     category.UNSTABLE: (
         "cannot tell",
-        f"Its answers are unstable: {{}}; below {category.UNSTABLE_BELOW} % any black box changes "
+        "Its answers are unstable",
+        f": {{}}; below {category.UNSTABLE_BELOW} % any black box changes "
         "answers, and what covering the finding changes is no sign of having looked.",
         ("is", "cgr"),
     ),
@@ -110,15 +113,15 @@ def _verdict(rates: _ReaderRates, record: Measure) -> Told:
         start = "It got no image (text only), so it cannot have looked"
         right = rates.get("accuracy")
         if right is None:
-            return Told("no", f"{start}.", record)
+            return Told("no", f"{start}.", record, start)
         still = f"it was still right in {rates.rate(right, 'accuracy')} of the cases"
-        return Told("no", f"{start}; {still}.", right)
+        return Told("no", f"{start}; {still}.", right, start)
     if word in _VERDICTS:
-        answer, sentence, names = _VERDICTS[word]
-        said = sentence.format(rates.said(*names))
+        answer, start, around, names = _VERDICTS[word]
+        said = start + around.format(rates.said(*names))
         if category.CORNER_ONLY in record.flags:
             said += " It was held against a box in a corner alone, none elsewhere in the body."
-        return Told(answer, said, rates.get(names[0]) or record)
+        return Told(answer, said, rates.get(names[0]) or record, start)
     known = [one for name in _RATES if (one := rates.get(name)) is not None]
     if word == category.INSUFFICIENT:
         least = rates.edition.minimum_n
@@ -131,10 +134,12 @@ def _verdict(rates: _ReaderRates, record: Measure) -> Told:
         measure = known[0] if known else record
     else:
         cgr = known[0]
-        sentence = f"The measures do not decide it: {_unmet_conditions(rates, record)}."
-        return Told("cannot tell", sentence, (rates.get("gsp") or cgr) if cgr.value else cgr)
+        start = "The measures do not decide it"
+        sentence = f"{start}: {_unmet_conditions(rates, record)}."
+        measure = (rates.get("gsp") or cgr) if cgr.value else cgr
+        return Told("cannot tell", sentence, measure, start)
     said = rates.said("cgr", "is", "uar")
-    return Told("cannot tell", f"{start}: {said}." if said else f"{start}.", measure)
+    return Told("cannot tell", f"{start}: {said}." if said else f"{start}.", measure, start)
 
 
 def _unmet_conditions(rates: _ReaderRates, record: Measure) -> str:

@@ -118,13 +118,13 @@ def _frames_headline(index: HeartIndex, reader: str) -> Told | None:
     known = [cell for cell in cells if cell.record.value is not None]
     if not known:
         why = next((cell.record.note for cell in cells if cell.record.note), "")
-        said = f"It cannot be told{f': {why}' if why else ''}."
-        return Told("cannot tell", said, cells[0].record)
+        start = f"It cannot be told{f': {why}' if why else ''}"
+        return Told("cannot tell", f"{start}.", cells[0].record, start)
     numbers = listed([f"{_skill_words(cell.record)} for {PHASES[cell.phase]}" for cell in known])
     answer = _answer_of(cells)
     start, untold = _sentence_start(answer, cells), _untold_phases(answer, cells)
     sentence = f"{start}: skill {numbers}; {_SCALE}{untold}."
-    return Told(answer, sentence, _deciding_record(answer, known))
+    return Told(answer, sentence, _deciding_record(answer, known), start)
 
 
 def _skill_verdict(index: HeartIndex, reader: str, phase: Phase, record: Measure) -> _PhaseVerdict:
@@ -220,8 +220,8 @@ def _pairs_headline(index: HeartIndex, reader: str) -> Told | None:
     ]
     known = [cell for cell in cells if cell.record.value is not None]
     if not known:
-        nothing = "It cannot be told: nothing it said was counted."
-        return Told("cannot tell", nothing, cells[0].record)
+        start = "It cannot be told: nothing it said was counted"
+        return Told("cannot tell", f"{start}.", cells[0].record, start)
     numbers = listed([f"{rate(cell.record)} for {PHASES[cell.phase]}" for cell in known])
     verdict = _answer_of(cells)
     answer: Answer = "in part" if verdict == "yes" else verdict
@@ -232,7 +232,7 @@ def _pairs_headline(index: HeartIndex, reader: str) -> Told | None:
         "cannot tell": "The data do not tell whether it knows two frames apart better than a coin",
     }[verdict]
     sentence = f"{start}: accuracy {numbers}; a coin has 50 %. It was not asked to find a frame."
-    return Told(answer, sentence, _deciding_record(answer, known))
+    return Told(answer, sentence, _deciding_record(answer, known), start)
 
 
 # ------------------------------------------------------ methods: sentences that an author may paste

@@ -119,6 +119,9 @@ class _Found(NamedTuple):
         return said
 
 
+_FEW: Final = "Too few questions to tell"
+
+
 def _told(found: _Found) -> Told:
     f1 = found.f1
     records = [one for one in (f1, found.precision, found.recall) if one is not None]
@@ -128,24 +131,26 @@ def _told(found: _Found) -> Told:
     numbers = numbers if found.sees else f"{numbers}; {_WORDS_ALONE}"
     if label is not None or (found.steps and found.unjudged("steps")):
         why = (_COMPARES if label is None else _WHY[label]).format("steps")
-        return Told("cannot tell", f"It cannot be told: {why}; as it judged, {numbers}.", f1)
+        start = f"It cannot be told: {why}"
+        return Told("cannot tell", f"{start}; as it judged, {numbers}.", f1, start)
     if f1.value is None:
         return _without(found, numbers)
     side = side_of(f1, HALF)
     if not side:
-        return Told("cannot tell", f"Too few questions to tell: {numbers}.", f1)
+        return Told("cannot tell", f"{_FEW}: {numbers}.", f1, _FEW)
     if side == "below":
-        return Told("no", f"Most of its reasoning is not a clinician's: {numbers}.", f1)
+        start = "Most of its reasoning is not a clinician's"
+        return Told("no", f"{start}: {numbers}.", f1, start)
     if side == "holds":
         start = "It cannot be told whether most of its reasoning is a clinician's"
         sentence = f"{start}, for the interval of F1 holds one half: {numbers}."
-        return Told("cannot tell", sentence, f1)
+        return Told("cannot tell", sentence, f1, start)
     missing = _missing(found)
     if not missing:
         start = "Its steps are mostly a clinician's, and so are its answers"
-        return Told("yes", f"{start}: {numbers}.", f1)
+        return Told("yes", f"{start}: {numbers}.", f1, start)
     start = f"Its steps agree with a clinician's more than not, but {listed(missing)}"
-    return Told("in part", f"{start}: {numbers}.", f1)
+    return Told("in part", f"{start}: {numbers}.", f1, start)
 
 
 def _without(found: _Found, numbers: str) -> Told:
@@ -153,12 +158,14 @@ def _without(found: _Found, numbers: str) -> Told:
     precision, recall = found.precision, found.recall
     if precision is not None and recall is not None and precision.value == recall.value == 0:
         if recall.low is None:
-            return Told("cannot tell", f"Too few questions to tell: {numbers}.", recall)
-        return Told("no", f"None of its steps is a clinician's: {numbers}.", recall)
+            return Told("cannot tell", f"{_FEW}: {numbers}.", recall, _FEW)
+        start = "None of its steps is a clinician's"
+        return Told("no", f"{start}: {numbers}.", recall, start)
     reasons = {NOT_JUDGED: "no judge judged its steps", NOT_ASKED: "it was not asked to reason"}
     why = next((reasons[flag] for flag in found.f1.flags if flag in reasons), None)
     why = why or found.f1.note or "there is nothing to go by"
-    return Told("cannot tell", f"It cannot be told: {why}; {numbers}.", found.f1)
+    start = f"It cannot be told: {why}"
+    return Told("cannot tell", f"{start}; {numbers}.", found.f1, start)
 
 
 def _missing(found: _Found) -> list[str]:

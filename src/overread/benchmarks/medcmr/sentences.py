@@ -145,7 +145,8 @@ def _by_accuracy(found: _Found, accuracy: Measure) -> Told:
         word, start = "yes", "It is mostly right, and looks at the picture for it"
     else:
         word, start = "in part", "It is mostly right, but its use of the picture is not shown"
-    return Told(word, f"{start}: {found.right(accuracy)}; {picture}{found.opened}.", accuracy)
+    sentence = f"{start}: {found.right(accuracy)}; {picture}{found.opened}."
+    return Told(word, sentence, accuracy, start)
 
 
 def _without_choices(found: _Found, accuracy: Measure | None, score: Measure | None) -> Told:
@@ -157,7 +158,8 @@ def _without_choices(found: _Found, accuracy: Measure | None, score: Measure | N
     open_ended = found.opened or "; nobody judged its open answers"
     tail = ", and S has no level of chance to be set against" if found.opened else ""
     tail = tail if found.sees else f"{tail}; {_WORDS_ALONE}"
-    return Told("cannot tell", f"It cannot be told: {why}{open_ended}{tail}.", measure)
+    start = f"It cannot be told: {why}"
+    return Told("cannot tell", f"{start}{open_ended}{tail}.", measure, start)
 
 
 # ---------------------------------------------------------------- limitations

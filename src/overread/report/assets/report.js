@@ -70,7 +70,7 @@ function filterable(scroll) {
 }
 
 all(document, "table.sorts").forEach(sortable);
-all(document, "details.long .scroll").forEach(filterable);
+all(document, ".scroll.long").forEach(filterable);
 
 // ---------------------------------------------------------------- rows behind a figure
 
@@ -124,10 +124,10 @@ for (const fold of all(document, "details.data")) {
 
 // They shrink with the window while their words can be read, and scroll from there on.
 for (const svg of all(document, ".exhibit svg.wide")) {
-  svg.style.minWidth = `${Math.round(0.8 * svg.getAttribute("width"))}px`;
+  svg.style.minWidth = `${Math.round(0.8 * svg.viewBox.baseVal.width)}px`;
 }
 
-// ---------------------------------------------------------------- one reader set off in a figure
+// ---------------------------------------------------------------- one model set off in a figure
 
 for (const part of all(document, ".exhibit:has(svg [data-reader])")) {
   const svg = part.querySelector("svg");
@@ -146,7 +146,7 @@ for (const part of all(document, ".exhibit:has(svg [data-reader])")) {
     }
   });
   part.querySelector("figcaption")
-    .prepend(make("div", {class: "tools"}, make("label", null, "Set off one reader", chosen)));
+    .prepend(make("div", {class: "tools"}, make("label", null, "Set off one model", chosen)));
 }
 
 // ---------------------------------------------------------------- paragraphs to paste
@@ -166,22 +166,96 @@ for (const part of all(document, ".described")) {
   part.append(make("div", {class: "tools"}, button, told));
 }
 
+// ---------------------------------------------------------------- the matrix
+
+// One stop for the tabulator, arrows from cell to cell: a page of many models stays short to cross.
+const cells = all(document, ".matrix a.cell");
+const enter = cell => {
+  cells.forEach(one => { one.tabIndex = one === cell ? 0 : -1; });
+  cell.focus();
+};
+cells.forEach((cell, at) => {
+  cell.tabIndex = at ? -1 : 0;
+  cell.setAttribute("aria-expanded", "false");
+});
+function beside(cell, key) {
+  // The nearest that lies in the direction of the arrow, as it stands on the screen.
+  const from = cell.getBoundingClientRect(), upright = key === "ArrowUp" || key === "ArrowDown";
+  const sign = key === "ArrowUp" || key === "ArrowLeft" ? -1 : 1;
+  let best = null, least = Infinity;
+  for (const one of cells) {
+    const to = one.getBoundingClientRect();
+    const [along, across] = upright ? [sign * (to.top - from.top), Math.abs(to.left - from.left)]
+      : [sign * (to.left - from.left), Math.abs(to.top - from.top)];
+    if (along > 1 && along + 3 * across < least) [best, least] = [one, along + 3 * across];
+  }
+  return best;
+}
+document.querySelector(".matrix")?.addEventListener("keydown", event => {
+  const cell = event.target.closest("a.cell");
+  if (!cell || !event.key.startsWith("Arrow") || event.ctrlKey || event.altKey || event.metaKey) return;
+  const next = beside(cell, event.key);
+  if (next) enter(next);
+  event.preventDefault();
+});
+let left = null;  // the cell that the part in sight belongs to
+function expanded(there) {
+  for (const cell of cells) {
+    const open = Boolean(there) && cell.hash === `#${there.id}`;
+    cell.setAttribute("aria-expanded", String(open));
+    if (open) left = cell;
+  }
+}
+document.querySelector(".answers")?.addEventListener("keydown", event => {
+  if (event.key !== "Escape" || !left) return;
+  location.hash = "#models";
+  enter(left);
+});
+for (const link of all(document, ".found .back")) {
+  link.addEventListener("click", () => { if (left) setTimeout(() => enter(left)); });
+}
+
+// ---------------------------------------------------------------- search
+
+const places = () => [
+  ...all(document, ".exhibit, .fold").map(one => ({to: `#${one.id}`,
+    title: one.querySelector("h2, h3").textContent, told: one.querySelector(".finding")?.textContent ?? "",
+    text: one.textContent})),
+  ...all(document, ".found").map(one => ({to: `#${one.id}`, title: one.querySelector("h3").textContent,
+    told: one.querySelector(".lead").textContent, text: one.textContent})),
+  ...all(document, ".browser").flatMap(part => data(part.dataset.cards).cards.map(card => ({
+    to: `#case-${part.dataset.run}-${encodeURIComponent(card.case)}`, title: card.title, told: "case",
+    text: `${card.case} ${card.title} ${Object.values(card.facts).join(" ")}`}))),
+];
+const MOST = 12;
+{
+  const field = make("input", {type: "search", placeholder: "Search", "aria-label": "search the page",
+    autocomplete: "off"});
+  const list = make("ol"), told = make("output", {role: "status", class: "note"});
+  let known = null;
+  field.addEventListener("input", () => {
+    const sought = field.value.trim().toLowerCase();
+    known ??= places().map(one => ({...one, title: one.title.trim(), text: one.text.toLowerCase()}));
+    const named = one => one.title.toLowerCase().includes(sought);
+    const found = sought.length < 2 ? [] : known.filter(one => one.text.includes(sought))
+      .sort((one, two) => named(two) - named(one));
+    list.replaceChildren(...found.slice(0, MOST).map(one => make("li", null,
+      make("a", {href: one.to}, visible(one.title)), make("small", null, visible(one.told.slice(0, 90))))));
+    told.textContent = sought.length < 2 ? "" : found.length > MOST ? `${MOST} of ${found.length}`
+      : found.length ? "" : "nothing found";
+  });
+  field.addEventListener("keydown", event => {
+    if (event.key === "Enter") list.querySelector("a")?.click();
+  });
+  document.querySelector(".found-here")?.append(field, told, list);
+}
+
 // ---------------------------------------------------------------- places
 
-// Exhibits out of sight are laid out late, so that the page opens quickly; until they are, what
-// stands below them has no place of its own yet.
-const lay = () => document.documentElement.classList.add("laid");
-async function arrive() {
-  lay();
-  const [id, query] = location.hash.slice(1).split("?", 2).map(part => part ?? "");
-  if (!id) return;
-  let there = document.getElementById(plain(id));
-  for (const place of page.places) {
-    const found = await place(plain(id), new URLSearchParams(query));
-    if (found) there = found;
-  }
-  if (there) there.scrollIntoView();
-}
+const up = make("a", {class: "top", href: "#top", hidden: ""}, "\u2191 Top");
+document.body.append(up);
+addEventListener("scroll", () => { up.hidden = scrollY < innerHeight; }, {passive: true});
+
 function plain(text) {
   try {
     return decodeURIComponent(text);
@@ -189,16 +263,43 @@ function plain(text) {
     return text;  // a link that somebody cut short
   }
 }
+function unfold(there) {
+  for (let one = there; one; one = one.parentElement) if (one.tagName === "DETAILS") one.open = true;
+}
+async function arrive() {
+  const [id, query] = location.hash.slice(1).split("?", 2).map(part => part ?? "");
+  if (!id) return;
+  let there = document.getElementById(plain(id));
+  if (there) unfold(there);
+  for (const place of page.places) {
+    const found = await place(plain(id), new URLSearchParams(query));
+    if (found) there = found;
+  }
+  const opened = there?.classList.contains("found") ? there : null;
+  expanded(opened);
+  if (!there) return;
+  unfold(there);
+  there.scrollIntoView();
+  if (opened || there.classList.contains("case")) there.focus({preventScroll: true});
+  else if (there.classList.contains("browser")) {
+    there.querySelector(".case")?.focus({preventScroll: true});
+  }
+}
 addEventListener("hashchange", arrive);
-if (location.hash) arrive();
-else if ("requestIdleCallback" in window) requestIdleCallback(lay, {timeout: 4000});
-else setTimeout(lay, 1500);
+document.addEventListener("click", event => {
+  // The address may be the one already: what it names has perhaps been folded since.
+  const link = event.target.closest?.("a[href^='#']");
+  if (link && link.hash === location.hash) arrive();
+});
+arrive();
 
 // ---------------------------------------------------------------- printing
 
 let unfolded = [];
 addEventListener("beforeprint", () => {
-  unfolded = all(document, "details:not([open]):not(.data)").filter(one => !one.closest(".browser"));
+  // What may not be concluded, and how it was measured, belong to every print; of the rest what was
+  // unfolded, and of what was not the line that says what it found.
+  unfolded = all(document, "#limits details:not([open]), #methods details:not([open])");
   unfolded.forEach(one => { one.open = true; });
 });
 addEventListener("afterprint", () => { unfolded.forEach(one => { one.open = false; }); });

@@ -196,6 +196,12 @@ def _of_rule(
                 f"rule {rule.name}: margin needs somebody to be held against. Give --baseline with "
                 f'a run of {rule.benchmark}, or versus = "READER" in the rule.'
             )
+        if about and not any(run.has(rule.versus) for run in about):
+            known = dict.fromkeys(one.name for run in about for one in run.record.readers)
+            raise BadInput(
+                f'rule {rule.name}: versus = "{rule.versus}" is no reader of these runs of '
+                f"{rule.benchmark}; they have {', '.join(known)}."
+            )
         names = [name for name in names if name != rule.versus] or names
     if not names or (not about and rule.readers == ALL and len(names) > 1):
         names = [ALL]  # once, not once for each
