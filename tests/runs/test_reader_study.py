@@ -121,6 +121,17 @@ def test_a_person_is_a_reader_of_any_run(folder, models, tmp_path):
     assert (first["reader"], first["value"], first["n"]) == ("anna", 1.0, 10)
 
 
+def test_nothing_is_written_through_a_link_in_a_study_s_folder(folder, tmp_path):
+    (tmp_path / "mine").write_text("mine")
+    for name in ("analysis.json", "readings/anna.jsonl"):
+        (folder / name).unlink(missing_ok=True)
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).symlink_to(tmp_path / "mine")
+    runs.study_analyse(folder)
+    assert (tmp_path / "mine").read_text() == "mine"
+    assert json.loads((folder / "analysis.json").read_text())["people"] == ["anna", "ben", "cleo"]
+
+
 def test_a_run_that_has_a_person_s_name_already_is_refused(folder, tmp_path):
     runs.study_analyse(folder)
     ov.run(

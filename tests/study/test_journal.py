@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import subprocess
+import sys
 
 import pytest
 
@@ -158,6 +160,34 @@ def test_while_another_process_writes_an_answer_is_refused_and_not_lost(study, c
     assert journal.put("anna", display, {"answer": "yes"}, revision=0) == 1
     assert [one.value for one in other.answers(every=True)] == ["yes"]
     other.close()
+    journal.close()
+
+
+def test_what_a_killed_process_left_half_written_is_undone_for_whoever_reads(study, clock):
+    journal = Journal(study.folder, clock=clock)
+    journal.put("anna", study.schedule[0].display, {"answer": "yes"})
+    journal.close()
+    half = """
+import os, signal, sqlite3, sys
+file = sqlite3.connect(sys.argv[1], isolation_level=None)
+file.executescript("PRAGMA cache_size=2; BEGIN IMMEDIATE")
+rows = [(f"{n:0500d}",) for n in range(300)]
+file.executemany("INSERT INTO shown (reader, display, at) VALUES ('anna', ?, 0)", rows)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    path = study.folder / "answers.sqlite"
+    subprocess.run([sys.executable, "-c", half, str(path)], check=False)
+    assert path.with_name("answers.sqlite-journal").stat().st_size
+    again = Journal(study.folder, read_only=True)
+    assert [one.value for one in again.answers(every=True)] == ["yes"]
+    again.close()
+
+
+def test_who_only_reads_cannot_write(study):
+    Journal(study.folder).close()
+    journal = Journal(study.folder, read_only=True)
+    with pytest.raises(sqlite3.OperationalError, match="readonly"):
+        journal.show("anna", study.schedule[0].display)
     journal.close()
 
 

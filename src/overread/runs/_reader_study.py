@@ -14,6 +14,7 @@ import overread.case as oc
 from overread.benchmarks.base import Benchmark, Tables
 from overread.benchmarks.people import ForPeople
 from overread.case import BadInput, Policy
+from overread.scratch import scratch_folder
 from overread.study import design as designs
 from overread.study import packets
 from overread.study.journal import Journal
@@ -333,9 +334,7 @@ def study_analyse(
         measures=measures,
         remarks=tuple(remarks),
     )
-    place = folder / "analysis.json"
-    place.write_bytes(msgspec.json.encode(found, enc_hook=str))
-    place.chmod(0o600)
+    _write_privately(folder / "analysis.json", msgspec.json.encode(found, enc_hook=str))
     return found
 
 
@@ -364,6 +363,8 @@ def study_sheets(run: Path, sheets: Mapping[str, Path]) -> StudyFound:
 def _write_readings(folder: Path, people: Sequence[str], readings: Sequence[Any]) -> None:
     """Answers as replies to what models are asked, under the names of those requests."""
     place = folder / "readings"
+    if place.is_symlink():
+        raise BadInput(f"{place} is a link. Take it away, and analyse again.")
     place.mkdir(mode=0o700, exist_ok=True)
     for person in people:
         lines: dict[str, str] = {}
@@ -374,8 +375,16 @@ def _write_readings(folder: Path, people: Sequence[str], readings: Sequence[Any]
             msgspec.json.encode({"request": request, "text": text}) + b"\n"
             for request, text in sorted(lines.items())
         )
-        (place / f"{person}.jsonl").write_bytes(data)
-        (place / f"{person}.jsonl").chmod(0o600)
+        _write_privately(place / f"{person}.jsonl", data)
+
+
+def _write_privately(path: Path, data: bytes) -> None:
+    """Whole or not at all, its owner's alone, and never through a link that stands there."""
+    with scratch_folder(path.parent) as scratch:
+        made = scratch / path.name
+        made.write_bytes(data)
+        made.chmod(0o600)
+        made.replace(path)
 
 
 def _with_people(

@@ -167,19 +167,23 @@ class _Desk:
     async def _routed(self, request: web.BaseRequest, reader: str, path: str) -> web.StreamResponse:
         if path in ("/", "/read"):
             return made(_page(self._study).encode(), "text/html", "utf-8", _RULES)
+        parts = path.removeprefix("/").split("/")
+        answers = request.method == "PUT" and parts[0] == "display" and len(parts) == 2
+        put = await _body(request) if answers else Put({})
         standing = self._journal.standing(self._study, reader)
         if path == "/state":
             return _json(self._state(reader, standing))
-        parts = path.removeprefix("/").split("/")
         if parts[0] == "picture" and len(parts) == 2 and _PICTURE.fullmatch(parts[1]):
             return await self._picture(parts[1], standing)
         if parts[0] == "display" and len(parts) in (2, 3) and _NAME.fullmatch(parts[1]):
+            if answers and self._stands(reader, parts[1], put):
+                return _json({"revision": put.revision + 1})
             display = self._open_display(parts[1], standing)
             if request.method == "PUT" and parts[2:] == ["shown"]:
                 self._journal.show(reader, display.id)
                 return _json({})
-            if request.method == "PUT" and len(parts) == 2:
-                return _json(self._take(reader, display, await _body(request)))
+            if answers:
+                return _json(self._take(reader, display, put))
             if request.method != "PUT" and len(parts) == 2:
                 return _json(self._shown(reader, display))
         raise Refused(404, "There is nothing here.")
@@ -240,6 +244,22 @@ class _Desk:
             "values": {question: one.value for question, one in given.items()},
             "revision": max((one.revision for one in given.values()), default=0),
         }
+
+    def _stands(self, reader: str, display: str, put: Put) -> bool:
+        """Whether this was committed by the page's last try, whose answer it never got.
+
+        The last display of a session is no longer open then.
+        """
+        given = self._journal.of_display(reader, display)
+        newest = max((one.revision for one in given.values()), default=0)
+        return (
+            bool(put.values)
+            and newest == put.revision + 1
+            and all(
+                value == (given[question].value if question in given else "")
+                for question, value in put.values.items()
+            )
+        )
 
     def _take(self, reader: str, display: Display, put: Put) -> dict[str, Any]:
         asks = {ask.name: ask for ask in display.asks}

@@ -80,7 +80,10 @@ class Journal:
             if read_only and not there:
                 self._file = sqlite3.connect(":memory:")
             elif read_only:
-                self._file = sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)
+                # Able to write where it may: what a killed server left half-done must be undone
+                # before anybody can read.
+                self._file = sqlite3.connect(f"file:{quote(str(path))}?mode=rw", uri=True)
+                self._file.execute("PRAGMA query_only=ON")
             else:
                 if not there:
                     os.close(os.open(path, _NEW, 0o600))
