@@ -19,6 +19,7 @@ from overread.typeset import (
     count_of,
     escaped,
     fitted,
+    heading_of,
     html_table,
     latex_layout,
     latex_table,
@@ -315,3 +316,9 @@ def test_a_table_saves_itself_as_its_name_says(tmp_path: Path) -> None:
         one.save(tmp_path / "t.docx")
     with pytest.raises(BadInput, match="saved to a path"):
         one.save(3)  # type: ignore[arg-type]
+
+
+def test_a_heading_speaks_of_models_whatever_the_column_of_the_file_is_called():
+    said = [heading_of(one) for one in ("reader", "readers", "medical reader", "reader, format")]
+    assert said == ["model", "models", "medical model", "model, format"]
+    assert heading_of("readership") == "readership"

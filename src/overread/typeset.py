@@ -96,7 +96,7 @@ def count_of(cells: Iterable[str]) -> str:
 
 def heading_of(column: str) -> str:
     """A heading as people read it: who was asked is a model; `reader` is a word of the records."""
-    return "model" if column == "reader" else column
+    return re.sub(r"\breader(?=s?\b)", "model", column)
 
 
 _NUMERIC: Final = re.compile(r"(n/a|-|–|[<>+\-\u2212]?[0-9].*)?", re.S)

@@ -176,6 +176,33 @@ def test_the_keyboard_goes_from_cell_to_cell_and_back_to_it(fresh: tuple[Page, H
     assert page.locator(".found:visible").count() == 0
 
 
+def test_by_keyboard_from_the_matrix_to_an_enlarged_picture_and_back(
+    fresh: tuple[Page, Heard],
+) -> None:
+    page, heard = fresh
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")  # skips to the models
+    while page.evaluate("!document.activeElement.matches('.matrix a.cell')"):
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    arrived(page, ".found:target .lead")
+    while page.evaluate("!document.activeElement.hash?.startsWith('#cases-grounding?')"):
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    arrived(page, "#cases-grounding .case")
+    page.wait_for_function("() => document.activeElement.closest('#cases-grounding')")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("dialog[open]")
+    page.keyboard.press("Escape")
+    page.wait_for_selector("dialog[open]", state="detached")
+    assert page.evaluate("document.activeElement.closest('#cases-grounding') !== null")
+    page.go_back()
+    arrived(page, ".found:target .lead")
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.matches('.matrix a.cell')")
+    assert heard.trouble == []
+
+
 @pytest.mark.parametrize(
     ("address", "opens"),
     [

@@ -115,7 +115,7 @@ def test_words_of_a_wide_figure_can_be_read_in_a_narrow_window(
     assert min(scales) > 0.7
 
 
-def test_on_paper_what_is_folded_is_open_and_what_needs_a_hand_is_gone(
+def test_on_paper_what_was_unfolded_is_printed_and_what_needs_a_hand_is_gone(
     runs: Path, opened: Open
 ) -> None:
     page, heard = opened(runs / "report.html", viewport={"width": 800, "height": 1100})
@@ -127,12 +127,15 @@ def test_on_paper_what_is_folded_is_open_and_what_needs_a_hand_is_gone(
         == 0
     )
     assert page.evaluate("document.documentElement.scrollWidth") <= 800
+    chosen = page.locator(".exhibit:has(table)").first
+    chosen.evaluate("one => { one.open = true; }")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    assert page.locator(".exhibit:not([open])").count() == 0
-    assert page.locator(".exhibit tbody tr").first.is_visible()
-    assert page.locator(".found .lead").first.is_visible()
+    assert chosen.locator("tbody tr").first.is_visible()
+    assert page.locator(".exhibit[open]").count() == 1
+    assert page.locator("#limits details:not([open]), #methods details:not([open])").count() == 0
+    assert page.locator(".exhibit .finding").last.is_visible()
     page.evaluate("dispatchEvent(new Event('afterprint'))")
-    assert page.locator(".exhibit[open]").count() == 0
+    assert page.locator("#methods details[open]").count() == 0
     assert heard.trouble == []
 
 

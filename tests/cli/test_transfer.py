@@ -32,8 +32,8 @@ def test_the_table(overread: Overread, runs: tuple[Path, Path]) -> None:
     assert lines[1].split() == ["model", "measure", "here@0", "there@0"]
     assert any(line.startswith("b [x] {y}") and "80.0 [0.0, 100.0] n=100" in line for line in lines)
     assert any(line.startswith("c ") and "accuracy" in line and "n/a" in line for line in lines)
-    assert "uar over all readers (n=3): Spearman 1.000, p 0.3333 (exact)." in lines
-    assert "accuracy over all readers (n=2): no rank correlation;" in done.out
+    assert "uar over all models (n=3): Spearman 1.000, p 0.3333 (exact)." in lines
+    assert "accuracy over all models (n=2): no rank correlation;" in done.out
     assert lines[-2:] == [
         f"grounding|edition:corrected|cases:100@{name}" for name in ("here", "there")
     ]

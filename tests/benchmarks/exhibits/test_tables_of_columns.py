@@ -191,7 +191,7 @@ def test_a_radar_has_whoever_has_every_number() -> None:
     assert made.alt == "A radar: a ACCURACY 50.0; a RECALL 50.0; a F1 50.0."
     assert made.notes == (
         "Without.",
-        "1 readers lack one of these and are in the tables only.",
+        "1 models lack one of these and are in the tables only.",
         "1 webs.",
     )
     assert radar_figure(index, {"": COLUMNS[:2]}) is None

@@ -224,7 +224,7 @@ def radar_figure(
         r for web in webs for r in rows if r["web"] == web.title and r["turn"] < len(web.headings)
     ]
     missing = len(everyone.names) - len(drawn)
-    short = [f"{missing} readers lack one of these and are in the tables only."] * bool(missing)
+    short = [f"{missing} models lack one of these and are in the tables only."] * bool(missing)
     # Distinct names of the drawn alone, so that the legend has no others.
     cast = Cast({r: name for r, name in everyone.names.items() if r in drawn}, 0)
     spec, said = radar(rows, webs, cast), style.spoken(once, "measure")

@@ -161,7 +161,7 @@ class Cast(NamedTuple):
     def notes(self) -> tuple[str, ...]:
         if not self.left_out:
             return ()
-        return (f"The first {len(self.names)} readers; {self.left_out} more are in the tables.",)
+        return (f"The first {len(self.names)} models; {self.left_out} more are in the tables.",)
 
 
 def cast_of(index: Index, columns: Sequence[Column]) -> Cast:

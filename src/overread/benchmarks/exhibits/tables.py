@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Shows = Callable[[Measure | None], str]
 _MOST_REMARKS = 6
 _PAIRS = Words(
-    "Readers against each other",
+    "Models against each other",
     columns=("reader", "versus", "measure", "difference", "rates", "p", "q"),
     headline=("difference", "q", "p"),
     notes=(
@@ -31,7 +31,7 @@ _PAIRS = Words(
         f"within each measure. {cells.TOLD_APART_MARK}: q < 0.05.",
     ),
 )
-_PROFILE = "Measures of every reader in percent: {said}."
+_PROFILE = "Measures of every model in percent: {said}."
 
 
 def kept_columns(index: Index, columns: Sequence[Column], **by: Sequence[str]) -> list[Column]:

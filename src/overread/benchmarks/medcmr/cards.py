@@ -238,7 +238,7 @@ def _texts(case: MedCase) -> Iterator[tuple[str, str]]:
     if case.kind == "open":
         yield "true answer", case.answer
     if case.caption:
-        yield "what experts wrote of the image (no reader saw it)", case.caption
+        yield "what experts wrote of the image (no model saw it)", case.caption
 
 
 # ---------------------------------------------------------------- some items on the page
@@ -385,11 +385,11 @@ def _scores_in_percent(given: Given) -> str:
 
 def _notes(error: str, left: int) -> Iterator[str]:
     yield (
-        f"Up to {ITEMS} items by lot, first those on which the first reader {error}: they show "
+        f"Up to {ITEMS} items by lot, first those on which the first model {error}: they show "
         "what its errors look like, not how many there are. Who gets the page gets these items."
     )
     if left > 0:
-        yield f"The first {_FIRST_READERS} readers; {left} more are left out."
+        yield f"The first {_FIRST_READERS} models; {left} more are left out."
     yield (
         f"Texts are cut after {CUT} characters, the question after {2 * CUT}, options after "
         f"{_SHOWN_OPTION}."

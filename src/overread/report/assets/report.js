@@ -281,6 +281,9 @@ async function arrive() {
   unfold(there);
   there.scrollIntoView();
   if (opened || there.classList.contains("case")) there.focus({preventScroll: true});
+  else if (there.classList.contains("browser")) {
+    there.querySelector(".case")?.focus({preventScroll: true});
+  }
 }
 addEventListener("hashchange", arrive);
 document.addEventListener("click", event => {
@@ -294,8 +297,9 @@ arrive();
 
 let unfolded = [];
 addEventListener("beforeprint", () => {
-  unfolded = all(document, "details:not([open]):not(.data)")
-    .filter(one => !one.closest(".browser, .looked-at, .side"));
+  // What may not be concluded, and how it was measured, belong to every print; of the rest what was
+  // unfolded, and of what was not the line that says what it found.
+  unfolded = all(document, "#limits details:not([open]), #methods details:not([open])");
   unfolded.forEach(one => { one.open = true; });
 });
 addEventListener("afterprint", () => { unfolded.forEach(one => { one.open = false; }); });

@@ -115,7 +115,7 @@ def test_the_table_says_what_stands_on_what():
     assert table.rows == (("a", "uar", "25.0 [7.1, 59.1] n=8", "n/a"),)
     assert table.signature == "one\ntwo"
     assert table.notes == (
-        "uar over all readers (n=3): Spearman 0.500, p 1 (exact).",
-        "uar over readers that read (n=2): no rank correlation; "
+        "uar over all models (n=3): Spearman 0.500, p 1 (exact).",
+        "uar over models that read (n=2): no rank correlation; "
         "fewer than three readers, or all alike.",
     )

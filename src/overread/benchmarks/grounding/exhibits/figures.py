@@ -113,7 +113,7 @@ def transfer_figure(
     at = [name if len(name) <= _LONGEST_NAME else f"…{name[1 - _LONGEST_NAME :]}" for name in names]
     spec = _same_axes(rows, (f"UAR in {at[0]}, percent", f"UAR in {at[1]}, percent"))
     spec["config"] = {**spec["config"], "legend": {"disable": True}}
-    told = in_words(rows, f"in {names[0]}", f"in {names[1]}") if rows else "no reader has both"
+    told = in_words(rows, f"in {names[0]}", f"in {names[1]}") if rows else "no model has both"
     return Index(()).figure("transfer", spec, told)
 
 

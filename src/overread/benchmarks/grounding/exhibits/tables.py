@@ -362,7 +362,7 @@ def _correlation_note(record: Measure) -> str:
     if record.value is None:
         return f"{what}: no rank correlation; {record.note}."
     p = f"p {p_value(record.p)}, {record.method}"
-    return f"{what}: Spearman {record.value:.3f} over {record.n} readers ({p})."
+    return f"{what}: Spearman {record.value:.3f} over {record.n} models ({p})."
 
 
 # Do the numbers of one set of cases hold on another? (GROUNDING 12, Figure 6)
@@ -422,7 +422,7 @@ def transfer_table(found: Transferred, names: tuple[str, str], signature: str) -
 
 
 def _transfer_note(record: Measure) -> str:
-    over = "all readers" if record.by["readers"] == "all" else "readers that read"
+    over = "all models" if record.by["readers"] == "all" else "models that read"
     what = f"{record.by['of']} over {over} (n={record.n})"
     if record.value is None:
         return f"{what}: no rank correlation; {record.note}."

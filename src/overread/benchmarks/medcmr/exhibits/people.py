@@ -170,7 +170,7 @@ def error_table(index: Index) -> Table | None:
         for group in _groups(index):
             found = [_share(index, reader, group, error) for error in _WORDS]
             if any(found):
-                rows.append((reader or "all readers", group, *map(cells.fraction, found)))
+                rows.append((reader or "all models", group, *map(cells.fraction, found)))
     columns = ("reader", "dimension", *_WORDS.values())
     notes = interval_notes(index, "error_share")
     return index.table("errors", rows, *notes, columns=columns, first=2)
