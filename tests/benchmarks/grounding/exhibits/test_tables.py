@@ -264,7 +264,7 @@ def test_ranks_stand_beside_rates_at_both_resolutions():
         ("b", "2", "1", "n/a"),  # tied for second and third: 2.5, cut to 2
         ("c", "2", "2", "n/a"),
     ]
-    assert "CGR at 224 and 512 px: Spearman -0.500 over 3 readers (p 0.900, exact)." in table.notes
+    assert "CGR at 224 and 512 px: Spearman -0.500 over 3 models (p 0.900, exact)." in table.notes
 
 
 def test_an_accuracy_over_few_parsed_answers_is_marked():
