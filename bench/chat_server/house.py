@@ -106,21 +106,22 @@ class House:
             attempt = tally.asked[digest]
             tally.asked[digest] += 1
             pictures = frames = buffer.count(b"data:image/", start, end)
+            filmed = 0  # frames of videos cost tokens, by which a client may count them
             if buffer.find(b"data:video/", start, end) >= 0:
-                frames = count_frames(bytes(body))
+                filmed = frames = count_frames(bytes(body))
             tally.pictures[pictures] += 1
             tally.frames[frames] += 1
             if tally.keep:
                 tally.kept = [*tally.kept, bytes(body)][-tally.keep :]
             kept = bytes(body) if self.reader or self.mode == "digits" else b""
-        act = self._answer(connection, digest, attempt, kept)
+        act = self._answer(connection, digest, attempt, kept, filmed)
         if self.delay:
             self.loop.call_later(self.delay, act)
         else:
             act()
 
     def _answer(
-        self, connection: Connection, digest: str, attempt: int, body: bytes
+        self, connection: Connection, digest: str, attempt: int, body: bytes, filmed: int = 0
     ) -> Callable[[], None]:
         serial = connection.serial
         trouble = self.troubles.of(digest, attempt) if self.hostile else None
@@ -138,7 +139,7 @@ class House:
                 self.tasks.add(task)
                 task.add_done_callback(self.tasks.discard)
             else:
-                reply = CANNED
+                reply = completion("Yes", YES, (300 + 10 * filmed, 1)) if filmed else CANNED
                 if self.mode == "digits":
                     reply = self._digits(body)
                 elif self.says_digest:

@@ -123,7 +123,10 @@ def test_every_frame_of_a_window_travels_in_every_request(
         stats = server.stats()
     assert done.code == 0
     # Two formats and two passes of T1 with the whole window, as many of T2 with two frames.
-    assert stats["frames"] == {str(WINDOW): 4, "2": 4}
-    assert stats["bodies"] == 8
+    asked = {str(WINDOW): 4, "2": 4}
+    if form == "video":  # and first three of noise, by whose tokens it is known that all arrive
+        asked |= {"4": 1, "8": 1, str(WINDOW): 5}
+    assert stats["frames"] == asked
+    assert stats["bodies"] == sum(asked.values())
     if form == "video":
-        assert stats["pictures"] == {"0": 8}
+        assert stats["pictures"] == {"0": 11}

@@ -69,6 +69,7 @@ def test_cards_are_dealt_in_the_order_chosen() -> None:
             said=lambda case, reader, right, flipped: Said(
                 reader=reader, lines=(("said", rows[case["case"], reader][0]["text"]),), right=right
             ),
+            conditions={},
         )
     )
     assert [card.case for card in dealt] == ["c1", "c3", "c2"]
@@ -95,7 +96,7 @@ def test_each_kind_of_image_is_shown_once_and_several_are_numbered() -> None:
         trial("blank", pictures[1]),
     ]
     assert list(slides_of(trials, {"original": "image"})) == [
-        Slide(label="image, 1 of 2", picture=pictures[0]),
-        Slide(label="image, 2 of 2", picture=pictures[1]),
-        Slide(label="blank", picture=pictures[1]),
+        Slide(label="image, 1 of 2", picture=pictures[0], shown="original"),
+        Slide(label="image, 2 of 2", picture=pictures[1], shown="original"),
+        Slide(label="blank", picture=pictures[1], shown="blank"),
     ]

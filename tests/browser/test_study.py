@@ -82,7 +82,9 @@ def test_a_study_is_read_by_keys_and_survives_its_server(study, opened):
         assert "case 2 of 2" in page.inner_text("#place")
         # Back within the session, another answer, and on again.
         page.keyboard.press("Backspace")
-        page.wait_for_function("document.getElementById('place').textContent.includes('case 1')")
+        page.wait_for_function(
+            "() => document.getElementById('place').textContent.includes('case 1')"
+        )
         assert page.is_checked("input[value='cannot tell']")
         answer(page, "n")
         answer(page, "y")
@@ -119,3 +121,50 @@ def test_the_next_display_is_there_when_the_key_is_let_go(study, opened):
         answer(page, "y")
         page.wait_for_selector("canvas")
         assert not [url for url in asked if "/picture/" in url]
+
+
+def test_keys_choose_what_they_say_and_nothing_chosen_is_lost(study, opened):
+    fresh = made(study.folder.parent / "keys", study.design)
+    with served(fresh.folder) as (_, links):
+        page, _ = opened(links["anna"])
+        begin(page)
+        answer(page, "y")
+        begin(page)
+        # Arrows move the picture; they choose no answer.
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Space")
+        assert page.locator("input:checked").count() == 0
+        answer(page, "y")
+        # What was chosen on the second case is there after a look back at the first.
+        page.keyboard.press("n")
+        page.keyboard.press("Backspace")
+        page.wait_for_function(
+            "() => document.getElementById('place').textContent.includes('case 1')"
+        )
+        assert page.is_checked("input[value=yes]")
+        # A button that keys reached is pressed by Enter; one that was clicked is not.
+        page.focus(".note summary")
+        page.keyboard.press("Shift+Tab")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        assert page.is_visible(".note textarea")
+        assert "case 1" in page.inner_text("#place")
+        page.click("#pause")
+        page.click("#pause")
+        page.keyboard.press("Enter")
+        page.wait_for_function(
+            "() => document.getElementById('place').textContent.includes('case 2')"
+        )
+        assert page.is_checked("input[value=no]")
+        # While an answer is on its way, nothing else can be chosen.
+        page.route("**/display/*", lambda route: route.abort())
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#saved.trouble")
+        page.keyboard.press("y")
+        assert page.is_checked("input[value=no]")
+        page.unroute("**/display/*")
+        page.wait_for_selector("#notice button")
+    journal = Journal(fresh.folder, read_only=True)
+    given = [one.value for one in journal.answers("anna", every=True)]
+    journal.close()
+    assert given == ["yes", "yes", "no"]

@@ -80,6 +80,24 @@ def test_people_are_measured_as_models_are(folder):
     assert len(kept["measures"]) == len(found.measures)
 
 
+def test_a_study_is_analysed_from_any_folder(phantom_cache, tmp_path, monkeypatch):
+    from overread.runs._opening import case_file
+
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "cases").symlink_to(case_file("grounding", "phantom:24").parent)
+    name = case_file("grounding", "phantom:24").name
+    (tmp_path / "a" / "study.toml").write_text(STUDY.replace("phantom:24", f"cases/{name}"))
+    monkeypatch.chdir(tmp_path / "a")
+    runs.study_new(Path("study.toml"), Path("chest"))
+    study = open_study(Path("chest"))
+    journal = Journal(study.folder)
+    (turn, *_) = (t for t in study.schedule if study.displays[t.display].task == 1)
+    journal.put(turn.reader, turn.display, {"answer": "yes"})
+    journal.close()
+    monkeypatch.chdir(tmp_path)
+    assert runs.study_analyse(Path("a/chest"), early=True).readings == 1
+
+
 def test_models_stand_beside_people_on_the_same_cases(folder, models):
     found = runs.study_analyse(folder, run=models)
     same = one(found, "control:looks", "diff_accuracy", versus="anna")
@@ -103,11 +121,42 @@ def test_a_person_is_a_reader_of_any_run(folder, models, tmp_path):
     assert (first["reader"], first["value"], first["n"]) == ("anna", 1.0, 10)
 
 
+def test_nothing_is_written_through_a_link_in_a_study_s_folder(folder, tmp_path):
+    (tmp_path / "mine").write_text("mine")
+    for name in ("analysis.json", "readings/anna.jsonl"):
+        (folder / name).unlink(missing_ok=True)
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).symlink_to(tmp_path / "mine")
+    runs.study_analyse(folder)
+    assert (tmp_path / "mine").read_text() == "mine"
+    assert json.loads((folder / "analysis.json").read_text())["people"] == ["anna", "ben", "cleo"]
+
+
+def test_a_run_that_has_a_person_s_name_already_is_refused(folder, tmp_path):
+    runs.study_analyse(folder)
+    ov.run(
+        "grounding", cases="phantom:24", readers=[f"human:{folder}/anna", "control:looks"],
+        out=tmp_path / "run", store=tmp_path / "store.sqlite",
+    )  # fmt: skip
+    with pytest.raises(BadInput, match="has a reader called anna"):
+        runs.study_analyse(folder, run=tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    "given", [{"margin": 0.1}, {"margin": -1, "run": "r"}, {"margin": float("nan"), "run": "r"}]
+)
+def test_a_margin_that_means_nothing_is_refused(folder, given):
+    with pytest.raises(BadInput, match="--margin"):
+        runs.study_analyse(folder, **given)
+
+
 def test_while_somebody_reads_the_key_stays_shut(phantom_cache, tmp_path):
     (tmp_path / "study.toml").write_text(STUDY)
     runs.study_new(tmp_path / "study.toml", tmp_path / "chest")
     with pytest.raises(BadInput, match="anna, ben, cleo have not read everything"):
         runs.study_analyse(tmp_path / "chest")
+    with pytest.raises(BadInput, match="the key stays shut"):
+        runs.study_export(tmp_path / "chest", tmp_path / "out.imrmc", imrmc=True)
     assert not (tmp_path / "chest" / "key" / "opened.jsonl").exists()
 
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from overread.stats import cohen_kappa, weighted_kappa
-from overread.study import Journal, open_key
+from overread.study import Journal, Task, open_key
 from overread.study.analysis import PEOPLE, agreements, differences, form_shares, readings_of
 from support.studies import design, filled, made
 
@@ -95,7 +95,8 @@ def test_a_model_is_held_against_each_reader_on_the_same_cases():
 
 
 def test_with_three_readers_something_is_said_of_others():
-    found = differences(values(3), ["r0", "r1", "r2"], margin=0.05)
+    better = {"accuracy": True}
+    found = differences(values(3), ["r0", "r1", "r2"], margin=0.05, higher_is_better=better)
     (together,) = [m for m in found if m.by["versus"] == PEOPLE]
     assert together.how.kind == "orh"
     assert -1 <= together.low < together.value < together.high <= 1
@@ -113,3 +114,62 @@ def test_a_case_that_somebody_did_not_decide_is_no_case_in_common():
     counts = {m.by["versus"]: m.n for m in found}
     assert counts == {"r0": 60, "r1": 59, "r2": 60, PEOPLE: 59}
     assert all(not math.isnan(m.value) for m in found)
+
+
+@pytest.mark.parametrize("people", [2, 3])
+def test_a_margin_looks_to_the_side_on_which_a_model_is_worse(people):
+    """A model that is above all readers is better at accuracy, and worse where less is better."""
+    names = [f"r{n}" for n in range(people)]
+    frame = values(people)["accuracy"]
+    for measure, higher, flag in (("accuracy", True, "not_inferior"), ("uar", False, "inferior")):
+        found = differences({measure: frame}, names, 0.001, {measure: higher})
+        assert {m.by["versus"] for m in found} == {*names, *([PEOPLE] if people > 2 else [])}
+        assert all(m.value > 0 for m in found)
+        assert all(flag in m.flags for m in found if m.low > 0.001)
+        other = {"not_inferior": "inferior", "inferior": "not_inferior"}[flag]
+        assert not [m for m in found if other in m.flags]
+    assert not [
+        m for m in differences({"accuracy": frame}, names, 0.001) if "not_inferior" in m.flags
+    ]
+
+
+def slow_kappa(pairs):
+    """Cohen's, cell by cell."""
+    n = len(pairs)
+    words = {word for pair in pairs for word in pair}
+    seen = sum(a == b for a, b in pairs) / n
+    by_chance = sum(
+        sum(a == word for a, _ in pairs) / n * (sum(b == word for _, b in pairs) / n)
+        for word in words
+    )
+    return (seen - by_chance) / (1 - by_chance)
+
+
+def test_the_interval_of_kappa_leaves_out_a_patient_at_a_time(readings):
+    patient = {(r.key.case, r.key.condition): r.key.patient for r in readings}
+    anna, ben = (by_place(readings, name, "answer") for name in ("anna", "ben"))
+    patients = sorted({patient[place] for place in anna})
+    without = [
+        slow_kappa([(anna[p], ben[p]) for p in anna if patient[p] != gone]) for gone in patients
+    ]
+    n = len(patients)
+    mean = sum(without) / n
+    se = math.sqrt((n - 1) / n * sum((part - mean) ** 2 for part in without))
+    (found,) = [
+        m
+        for m in agreements(readings)
+        if (m.measure, m.by["versus"], m.by["question"]) == ("kappa", "ben", "answer")
+    ]
+    assert found.value == pytest.approx(slow_kappa([(anna[p], ben[p]) for p in anna]))
+    assert found.se == pytest.approx(se)
+
+
+def test_tasks_of_one_kind_are_counted_apart(tmp_path):
+    task = Task(kind="presence", cases=8, repeat=0, training=0)
+    study = made(tmp_path / "s", design(task=[task, task]))
+    filled(study, {"anna": 0.9, "ben": 0.9})
+    journal = Journal(study.folder, read_only=True)
+    both = readings_of(study, journal.answers(), open_key(study.folder, "test"))
+    found = [m for m in agreements(both) if m.measure == "agreement"]
+    assert {m.by["task"] for m in found} == {"presence-1", "presence-2"}
+    assert {m.n for m in found} == {24}

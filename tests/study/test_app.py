@@ -115,6 +115,22 @@ def test_displays_of_another_session_are_as_if_they_were_not_there(study):
     when_served(study, act)
 
 
+def test_no_file_goes_out_through_a_link_among_the_pictures(study, tmp_path):
+    (tmp_path / "private.png").write_bytes(b"private")
+
+    async def act(links, origin):
+        async with client() as session:
+            await let_in(session, links.readers["anna"])
+            display = (await state_of(session, origin))["order"][0]
+            name = study.displays[display].pictures[0].file
+            (study.folder / "pictures" / name).unlink()
+            (study.folder / "pictures" / name).symlink_to(tmp_path / "private.png")
+            async with session.get(f"{origin}/picture/{name}") as reply:
+                assert (reply.status, "private" in await reply.text()) == (404, False)
+
+    when_served(study, act)
+
+
 @pytest.mark.parametrize(
     "path",
     [
@@ -216,6 +232,30 @@ def test_an_answer_sent_many_times_at_once_is_kept_once(study):
     when_served(study, act)
     journal = Journal(study.folder, read_only=True)
     assert [one.value for one in journal.answers(every=True)] == ["yes", "no"]
+
+
+def test_the_last_answer_of_a_session_may_be_sent_again(study):
+    """Its first sending may have been committed and never acknowledged."""
+
+    async def act(links, origin):
+        async with client() as session:
+            await let_in(session, links.readers["anna"])
+            for _ in range(2):  # practice, then the first session
+                for display in (await state_of(session, origin))["order"]:
+                    await put(session, origin, display, {"answer": "yes", "sure": ""})
+            again = await put(session, origin, display, {"answer": "yes", "sure": ""}, revision=0)
+            assert again == (200, '{"revision":1}')
+            for values, revision in (
+                ({"answer": "no"}, 0),
+                ({"answer": "yes"}, 1),
+                ({"answer": "yes", "note": "more"}, 0),
+                ({}, 0),
+            ):
+                assert (await put(session, origin, display, values, revision=revision))[0] == 404
+
+    when_served(study, act)
+    journal = Journal(study.folder, read_only=True)
+    assert {one.value for one in journal.answers(every=True)} == {"yes"}
 
 
 def test_a_session_that_waits_shows_when_it_opens_and_nothing_else(study):

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import sqlite3
+import subprocess
+import sys
+
 import pytest
 
 from overread.benchmarks.people import Ask
@@ -123,6 +128,86 @@ def test_correcting_an_early_answer_does_not_put_the_next_session_off(journal, s
     clock.now += DAY
     journal.put("anna", seen[0], {"answer": "no"})
     assert journal.standing(study, "anna").waits == opens
+
+
+def test_a_display_answered_in_halves_is_read_with_the_second(journal, study, clock):
+    all_of(journal, study, "anna")
+    turns = journal.standing(study, "anna").turns
+    journal.put("anna", turns[0].display, {"sure": "2"})
+    for turn in turns[1:]:
+        journal.put("anna", turn.display, {"answer": "yes"})
+    clock.now += 20 * DAY
+    journal.put("anna", turns[0].display, {"answer": "yes"})
+    assert journal.standing(study, "anna").waits == clock.now + 28 * DAY
+
+
+def test_a_clock_that_is_put_back_opens_no_session_early(journal, study, clock):
+    all_of(journal, study, "anna")
+    all_of(journal, study, "anna")
+    opens = journal.standing(study, "anna").waits
+    clock.now -= 40 * DAY
+    assert journal.standing(study, "anna").waits == opens
+
+
+def test_while_another_process_writes_an_answer_is_refused_and_not_lost(study, clock):
+    journal, other = (Journal(study.folder, clock=clock) for _ in range(2))
+    journal._file.execute("PRAGMA busy_timeout=1")
+    other._file.execute("BEGIN EXCLUSIVE")
+    display = study.schedule[0].display
+    with pytest.raises(sqlite3.OperationalError, match="locked"):
+        journal.put("anna", display, {"answer": "yes"}, revision=0)
+    other._file.execute("ROLLBACK")
+    assert journal.put("anna", display, {"answer": "yes"}, revision=0) == 1
+    assert [one.value for one in other.answers(every=True)] == ["yes"]
+    other.close()
+    journal.close()
+
+
+def test_what_a_killed_process_left_half_written_is_undone_for_whoever_reads(study, clock):
+    journal = Journal(study.folder, clock=clock)
+    journal.put("anna", study.schedule[0].display, {"answer": "yes"})
+    journal.close()
+    half = """
+import os, signal, sqlite3, sys
+file = sqlite3.connect(sys.argv[1], isolation_level=None)
+file.executescript("PRAGMA cache_size=2; BEGIN IMMEDIATE")
+rows = [(f"{n:0500d}",) for n in range(300)]
+file.executemany("INSERT INTO shown (reader, display, at) VALUES ('anna', ?, 0)", rows)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    path = study.folder / "answers.sqlite"
+    subprocess.run([sys.executable, "-c", half, str(path)], check=False)
+    assert path.with_name("answers.sqlite-journal").stat().st_size
+    again = Journal(study.folder, read_only=True)
+    assert [one.value for one in again.answers(every=True)] == ["yes"]
+    again.close()
+
+
+def test_who_only_reads_cannot_write(study):
+    Journal(study.folder).close()
+    journal = Journal(study.folder, read_only=True)
+    with pytest.raises(sqlite3.OperationalError, match="readonly"):
+        journal.show("anna", study.schedule[0].display)
+    journal.close()
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe", "folder", "text"])
+@pytest.mark.parametrize("read_only", [False, True])
+def test_what_is_no_file_of_answers_is_refused_and_left_alone(study, tmp_path, kind, read_only):
+    path, victim = study.folder / "answers.sqlite", tmp_path / "victim"
+    victim.touch(mode=0o644)
+    match kind:
+        case "link":
+            path.symlink_to(victim)
+        case "pipe":
+            os.mkfifo(path)
+        case "folder":
+            path.mkdir()
+        case _:
+            path.write_text("no database, but a text of some length")
+    with pytest.raises(BadInput, match=r"answers\.sqlite"):
+        Journal(study.folder, read_only=read_only)
+    assert (victim.stat().st_mode & 0o777, victim.stat().st_size) == (0o644, 0)
 
 
 def test_when_all_is_read_no_session_is_open(tmp_path, clock):

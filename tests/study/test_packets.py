@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from collections import Counter
 
@@ -13,6 +14,8 @@ from overread.study import Task, open_key, open_study
 from overread.study.design import read_design
 from overread.study.packets import TRAINING, links_of, sampled
 from support.studies import CONDITIONS, SECRETS, design, made, screens
+
+FORM = 'name = "a"\nreaders = ["x"]\n[[task]]\nkind = "form"\ntable = "t.csv"\nquestions = ['
 
 
 @pytest.fixture
@@ -38,8 +41,8 @@ def test_no_picture_stands_under_the_name_of_another_display(study):
     assert len(names) == len(set(names))
 
 
-def test_the_key_is_its_owners_alone(study):
-    for path in (study.folder / "key", *(study.folder / "key").iterdir()):
+def test_films_readings_and_key_are_their_owners_alone(study):
+    for path in (study.folder, *study.folder.rglob("*")):
         assert not stat.S_IMODE(path.stat().st_mode) & 0o077, path
 
 
@@ -52,6 +55,22 @@ def test_a_case_is_in_a_session_once(study):
             if turn.reader == reader and turn.session != TRAINING
         )
         assert set(shown.values()) == {1}
+
+
+def test_no_session_is_of_repeats_alone_and_each_comes_after_the_first_time(tmp_path):
+    study = made(tmp_path / "study", design(task=[Task(kind="presence", repeat=0.5)]), cases=24)
+    key = open_key(study.folder, "test")
+    for reader in study.design.readers:
+        own = [t for t in study.schedule if t.reader == reader and t.session != TRAINING]
+        when = {
+            (k.case, k.condition, k.iteration): t.session for t in own for k in [key[t.display]]
+        }
+        repeats = [place for place in when if place[2]]
+        assert len(repeats) == 12
+        assert all(when[(*place[:2], 0)] < when[place] for place in repeats)
+        first_times = Counter(session for place, session in when.items() if not place[2])
+        assert set(first_times) == {1, 2, 3, 4}
+        assert min(first_times.values()) > 6
 
 
 def test_each_reader_sees_every_condition_and_a_share_of_the_cases_again(study):
@@ -71,6 +90,20 @@ def test_practice_is_on_cases_that_are_not_in_the_study(study):
     practised = {one.case for one in key if one.training}
     assert practised
     assert not practised & {one.case for one in key if not one.training}
+
+
+def test_one_task_is_not_practised_on_cases_of_another(tmp_path):
+    tasks = [Task(kind="presence", cases=n, repeat=0, training=20) for n in (4, 10)]
+    study = made(tmp_path / "study", design(task=tasks))
+    key = open_key(study.folder, "test").values()
+    practised = {one.case for one in key if one.training}
+    assert practised
+    assert not practised & {one.case for one in key if not one.training}
+
+
+def test_a_case_that_is_there_twice_is_refused():
+    with pytest.raises(BadInput, match="case-0 is there twice under original"):
+        sampled([*screens(2), *screens(1)], Task(kind="presence"), 1, seed=0)
 
 
 def test_findings_and_labels_are_balanced():
@@ -143,6 +176,15 @@ def test_a_study_is_made_once(study):
         ('name = "a"\nreaders = ["x"]\ntask = []', "no \\[\\[task"),
         ('name = "a"\nreaders = ["x"]\n[[task]]\nkind = "boxes"', "needs benchmark and cases"),
         ('name = "a"\nreaders = ["x"]\n[[task]]\nkind = "form"', "table and questions"),
+        ('name = "a"\nreaders = ["organiser"]\n[[task]]\nkind = "boxes"', 'called "organiser"'),
+        (FORM + '{name = "note", text = ""}]', 'called "note"'),
+        (FORM + '{name = "q", text = ""}, {name = "q", text = ""}]', "one name"),
+        (FORM + '{name = "q", text = "", required = false}]', "Require one"),
+        (FORM + '{name = "q", text = "", kind = "choice", options = ["a", "A "]}]', "twice"),
+        (
+            FORM + '{name = "q", text = "", kind = "choice", options = ["a", "Cannot tell"]}]',
+            "twice",
+        ),
         ('name = "a"\nreaders = ["x"]\nwho = 1\n[[task]]\nkind = "boxes"', "who"),
         ('name = "a"\nreaders = ["x"]\nwashout_days = -1\n[[task]]\nkind = "form"', "washout"),
     ],
@@ -158,6 +200,42 @@ def test_a_study_file_that_says_something_odd_is_refused_in_a_line(tmp_path, tex
 def test_what_is_no_study_is_refused(tmp_path):
     with pytest.raises(BadInput, match=r"no study\.toml"):
         open_study(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("displays.jsonl", b""),
+        ("displays.jsonl", b"{"),
+        ("schedule.jsonl", b"[]"),
+        ("schedule.jsonl", b'{"reader":"eve","session":1,"place":0,"display":"0"}'),
+        ("key/mapping.jsonl", b""),
+        ("key/mapping.jsonl", None),
+        ("study.toml", b"design = 1"),
+    ],
+)
+def test_a_damaged_study_is_refused_in_a_line(study, name, data):
+    (study.folder / name).unlink()
+    if data is not None:
+        (study.folder / name).write_bytes(data)
+    with pytest.raises(BadInput) as refused:
+        open_key(study.folder, "test")
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("data", [b"", b"[]", b'{"cookies": "zz", "links": {}}'])
+def test_damaged_links_are_refused_in_a_line(study, data):
+    (study.folder / "key" / "links.json").write_bytes(data)
+    with pytest.raises(BadInput, match="damaged"):
+        links_of(study.folder)
+
+
+@pytest.mark.parametrize("name", ["displays.jsonl", "key/mapping.jsonl", "key/opened.jsonl"])
+def test_a_pipe_in_a_study_s_folder_is_not_waited_for(study, name):
+    (study.folder / name).unlink(missing_ok=True)
+    os.mkfifo(study.folder / name)
+    with pytest.raises((BadInput, OSError)):
+        open_key(study.folder, "test")
 
 
 def test_conditions_that_no_case_has_are_refused(tmp_path):

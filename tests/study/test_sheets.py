@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import stat
 
 import pytest
 
@@ -43,18 +44,31 @@ def test_a_sheet_says_no_more_than_the_page(sheets):
 
 
 def test_a_filled_sheet_is_taken_as_if_it_had_been_read_on_the_page(study, sheets):
-    path = sheets / "anna" / "session-1-task-1.csv"
+    path = sheets / "anna" / "session-1" / "task-1.csv"
     rows = fill(path, answer="Yes", sure="2", note="=a formula")
     journal = Journal(study.folder)
-    taken = list(read_sheet(path, study, "anna"))
-    assert journal.take(taken) == (3 * len(rows), 0)
-    assert journal.take(taken) == (0, 3 * len(rows))
-    assert {one.value for one in journal.answers() if one.question == "answer"} == {"yes"}
+    taken = read_sheet(path, study, "anna")
+    assert journal.take("anna", taken) == (3 * len(rows), 0, 0)
+    assert journal.take("anna", taken) == (0, 0, 3 * len(rows))
+    fill(path, answer="no")
+    assert journal.take("anna", read_sheet(path, study, "anna"))[1] == len(rows)
+    journal.put("anna", rows[0]["display"], {"answer": "yes"})
+    assert {one.value for one in journal.answers() if one.question == "answer"} == {"yes", "no"}
     journal.close()
 
 
 def test_cells_left_empty_are_no_answers(study, sheets):
-    assert list(read_sheet(sheets / "anna" / "session-1-task-1.csv", study, "anna")) == []
+    taken = read_sheet(sheets / "anna" / "session-1" / "task-1.csv", study, "anna")
+    assert not any(taken.values())
+
+
+def test_sessions_are_apart_so_that_none_is_sent_before_its_time(study, sheets):
+    for session in (1, 2):
+        folder = sheets / "anna" / f"session-{session}"
+        own = [t for t in study.schedule if (t.reader, t.session) == ("anna", session)]
+        names = {p.file for t in own for p in study.displays[t.display].pictures}
+        assert {path.name for path in (folder / "pictures").iterdir()} == names
+    assert stat.S_IMODE(sheets.stat().st_mode) == 0o700
 
 
 @pytest.mark.parametrize(
@@ -65,10 +79,10 @@ def test_cells_left_empty_are_no_answers(study, sheets):
     ],
 )
 def test_an_odd_cell_is_named_by_file_and_row(study, sheets, cells, says):
-    path = sheets / "anna" / "session-1-task-1.csv"
+    path = sheets / "anna" / "session-1" / "task-1.csv"
     fill(path, **cells)
     with pytest.raises(BadInput, match=says):
-        list(read_sheet(path, study, "anna"))
+        read_sheet(path, study, "anna")
 
 
 def test_the_list_mode_has_truth_first_and_each_answer_once(study, tmp_path):

@@ -81,12 +81,15 @@ def export(
     imrmc: Annotated[
         bool, Option("--imrmc", help="The answers in iMRMC's list mode; opens the key.")
     ] = False,
+    early: Annotated[
+        bool, Option("--early", help="Open the key although somebody still reads.")
+    ] = False,
 ) -> int:
     """Write sheets for readers who work elsewhere, or all answers in iMRMC's list mode.
 
     Example: overread study export chest-readers --out sheets
     """
-    rows = overread.runs.study_export(folder, out, imrmc=imrmc)
+    rows = overread.runs.study_export(folder, out, imrmc=imrmc, early=early)
     print(f"{rows:,} rows in {out}")
     return 0
 
@@ -98,10 +101,11 @@ def import_sheet(
 ) -> int:
     """Take a filled sheet of one reader into the study.
 
-    Example: overread study import chest-readers session-1-task-1.csv --reader anna
+    Example: overread study import chest-readers anna/session-1/task-1.csv --reader anna
     """
-    new_ones, same = overread.runs.study_import(folder, reader, sheet)
-    print(printable(f"{new_ones:,} answers of {reader} taken, {same:,} were there already"))
+    new_ones, changed, same = overread.runs.study_import(folder, reader, sheet)
+    said = f"{new_ones:,} answers of {reader} taken, {same:,} were there already"
+    print(printable(said + (f", {changed:,} stand in place of others" if changed else "")))
     return 0
 
 

@@ -402,6 +402,12 @@ def differing(signatures: Sequence[str]) -> dict[str, list[str]]:
     return found
 
 
+def plain(table: Table) -> Table:
+    """The table with cells of mere text, for records that are written as JSON."""
+    rows = tuple(tuple(str(cell) for cell in row) for row in table.rows)
+    return msgspec.structs.replace(table, rows=rows)
+
+
 class Transfer(msgspec.Struct, frozen=True, kw_only=True):
     """The readers both runs have, side by side, and the rank correlations over them."""
 
@@ -446,7 +452,7 @@ def transfer(first: str | Path, second: str | Path) -> Transfer:
         edition=one.edition,
         pairs=found.pairs,
         correlations=found.correlations,
-        table=bench.transfer_table(found, names, signature),
+        table=plain(bench.transfer_table(found, names, signature)),
     )
 
 

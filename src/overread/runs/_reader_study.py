@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ import overread.case as oc
 from overread.benchmarks.base import Benchmark, Tables
 from overread.benchmarks.people import ForPeople
 from overread.case import BadInput, Policy
+from overread.scratch import scratch_folder
 from overread.study import design as designs
 from overread.study import packets
 from overread.study.journal import Journal
@@ -28,6 +30,7 @@ def study_new(path: Path, out: Path | None = None) -> packets.Made:
     """Make the study that a file describes, in a folder of its name unless another is given."""
     design = designs.read_design(path)
     beside = path.absolute().parent
+    design = _found_from_anywhere(design, beside)
     opened: dict[bool, Benchmark] = {}
 
     def bench(*, as_shown: bool) -> Benchmark:
@@ -40,24 +43,21 @@ def study_new(path: Path, out: Path | None = None) -> packets.Made:
             if as_shown:
                 words |= class_of(design.benchmark).people_settings
                 words |= {name: str(value) for name, value in design.show.items()}
-            cases = design.cases
-            if not cases.startswith("phantom:"):
-                cases = str(beside / cases)
-            opened[as_shown] = open_cases(design.benchmark, cases, design.edition, words)
+            opened[as_shown] = open_cases(design.benchmark, design.cases, design.edition, words)
         return opened[as_shown]
 
     screens: list[Iterable[ForPeople]] = []
     policies: list[Policy] = []
     for number, task in enumerate(design.task, 1):
         if task.kind == "form":
-            screens.append(_forms(beside, task, number))
+            screens.append(_forms(task, number))
             policies.append("credentialed")
             continue
         shown = bench(as_shown=True)
         if task.kind not in shown.people_kinds:
             known = ", ".join([*shown.people_kinds, "form"])
             raise BadInput(f'{path}: task {number}: kind "{task.kind}"; known are {known}.')
-        tables = _tables_of_run(beside / task.run) if task.run else None
+        tables = _tables_of_run(Path(task.run)) if task.run else None
         screens.append(shown.for_people(task.kind, tables, task.models))
         policies.append(shown.policy)
     policy: Policy = "credentialed" if "credentialed" in policies else policies[0]
@@ -75,6 +75,23 @@ def study_new(path: Path, out: Path | None = None) -> packets.Made:
         _rendered,
         lambda one: _request_digest(asked.get((one.case, one.condition))),
     )
+
+
+def _found_from_anywhere(design: designs.Design, beside: Path) -> designs.Design:
+    """The design with whole paths: the study is analysed later, and from another folder."""
+    from overread.runs._opening import recorded_cases
+
+    def whole(name: str) -> str:
+        return str(beside / name) if name else ""
+
+    cases = design.cases
+    if cases and not cases.startswith("phantom:"):
+        cases = recorded_cases(beside / cases)
+    tasks = [
+        msgspec.structs.replace(task, run=whole(task.run), table=whole(task.table))
+        for task in design.task
+    ]
+    return msgspec.structs.replace(design, cases=cases, task=tasks)
 
 
 def _request_digest(trial: oc.Trial | None) -> str:
@@ -102,11 +119,11 @@ def _tables_of_run(folder: Path) -> Tables:
     return kept.tables
 
 
-def _forms(beside: Path, task: designs.Task, number: int) -> Iterator[ForPeople]:
+def _forms(task: designs.Task, number: int) -> Iterator[ForPeople]:
     """Screens of one's own: a row a screen, with the image's name and whatever questions name."""
     from overread.benchmarks.files.sheets import rows_of
 
-    table = beside / task.table
+    table = Path(task.table)
     root = str(table.absolute().parent)
     for line, row in rows_of(table, ("case", "image")):
         asks = tuple(
@@ -196,32 +213,48 @@ async def _until_stopped(
 # ---------------------------------------------------------------- sheets
 
 
-def study_export(folder: Path, out: Path, *, imrmc: bool = False, why: str = "export") -> int:
-    """Sheets for readers who work elsewhere, or with `imrmc` the answers in list mode; how many."""
+def study_export(folder: Path, out: Path, *, imrmc: bool = False, early: bool = False) -> int:
+    """Sheets for readers who work elsewhere, or with `imrmc` the answers in list mode; how many.
+
+    The latter opens the key: while somebody still reads, only if told to (`early`).
+    """
     from overread.study import sheets
 
     study = packets.open_study(folder)
     journal = Journal(folder, read_only=True)
     try:
         if imrmc:
-            return sheets.write_imrmc(out, study, journal, packets.open_key(folder, why))
+            return sheets.write_imrmc(out, study, journal, _key_of(study, journal, "export", early))
         return sheets.write_sheets(out, study, journal)
     finally:
         journal.close()
 
 
-def study_import(folder: Path, reader: str, path: Path) -> tuple[int, int]:
-    """Take a filled sheet of one reader: how many answers are new, how many stood already."""
+def _key_of(
+    study: packets.Opened, journal: Journal, why: str, early: bool
+) -> dict[str, packets.Key]:
+    """The key, once everything is read; before that only `early`, and then that is written down."""
+    reading = [name for name, done, total, _ in journal.progress(study) if done < total]
+    if reading and not early:
+        raise BadInput(
+            f"{study.folder}: {', '.join(reading)} have not read everything, and the key stays "
+            "shut until then. Open it all the same with --early, which is written down."
+        )
+    return packets.open_key(study.folder, f"{why}, early" if reading else why)
+
+
+def study_import(folder: Path, reader: str, path: Path) -> tuple[int, int, int]:
+    """Take a filled sheet of one reader: how many answers are new, changed, and as they stood."""
     from overread.study import sheets
 
     study = packets.open_study(folder)
     if reader not in study.design.readers:
         known = ", ".join(study.design.readers)
         raise BadInput(f'"{reader}" is no reader of this study; its readers are {known}.')
-    given = list(sheets.read_sheet(path, study, reader))
+    given = sheets.read_sheet(path, study, reader)
     journal = Journal(folder)
     try:
-        return journal.take(given)
+        return journal.take(reader, given)
     finally:
         journal.close()
 
@@ -254,24 +287,28 @@ def study_analyse(
     """
     from overread.study import analysis
 
+    if margin is not None and not 0 <= margin < inf:
+        raise BadInput(f"--margin {margin}: expected 0 or more, in the unit of the measures.")
+    if margin is not None and run is None:
+        raise BadInput("--margin is for models beside people. Name their run with --run.")
     study = packets.open_study(folder)
     journal = Journal(folder, read_only=True)
     try:
-        open_ones = [name for name, done, total, _ in journal.progress(study) if done < total]
-        if open_ones and not early:
-            raise BadInput(
-                f"{folder}: {', '.join(open_ones)} have not read everything, and the key stays "
-                "shut until then. Analyse it all the same with --early, which is written down."
-            )
-        key = packets.open_key(folder, "analyse, early" if open_ones else "analyse")
+        key = _key_of(study, journal, "analyse", early)
         readings = analysis.readings_of(study, journal.answers(), key)
     finally:
         journal.close()
     people = tuple(name for name in study.design.readers if any(r.reader == name for r in readings))
-    _write_readings(folder, people, readings)
+    # What a model is asked in the same place; of tasks that ask it twice, the first.
+    answers = {
+        (one.reader, one.key.request): one
+        for one in reversed(readings)
+        if one.key.request and not one.key.iteration and one.ask.name == "answer"
+    }
+    asked = [*reversed(answers.values())]
+    _write_readings(folder, people, asked)
     measures = [*analysis.form_shares(readings), *analysis.agreements(readings)]
     remarks: list[str] = []
-    asked = [one for one in readings if one.key.request and not one.key.iteration]
     if asked:
         bench, tables = _with_people(study, asked, run)
         known = frozenset(people)
@@ -281,7 +318,9 @@ def study_analyse(
             if one.reader in known and one.by.get("versus", "") not in known
         ]
         if run is not None:
-            measures += analysis.differences(bench.per_case(tables), people, margin)
+            measures += analysis.differences(
+                bench.per_case(tables), people, margin, bench.higher_is_better
+            )
     if len(people) < 3:
         remarks.append(
             "With fewer than three readers these numbers speak of these readers on cases like "
@@ -295,9 +334,7 @@ def study_analyse(
         measures=measures,
         remarks=tuple(remarks),
     )
-    place = folder / "analysis.json"
-    place.write_bytes(msgspec.json.encode(found, enc_hook=str))
-    place.chmod(0o600)
+    _write_privately(folder / "analysis.json", msgspec.json.encode(found, enc_hook=str))
     return found
 
 
@@ -326,19 +363,28 @@ def study_sheets(run: Path, sheets: Mapping[str, Path]) -> StudyFound:
 def _write_readings(folder: Path, people: Sequence[str], readings: Sequence[Any]) -> None:
     """Answers as replies to what models are asked, under the names of those requests."""
     place = folder / "readings"
+    if place.is_symlink():
+        raise BadInput(f"{place} is a link. Take it away, and analyse again.")
     place.mkdir(mode=0o700, exist_ok=True)
     for person in people:
         lines: dict[str, str] = {}
         for one in readings:
-            own = one.reader == person and one.key.request and not one.key.iteration
-            if own and one.ask.name == "answer":
+            if one.reader == person:
                 lines[one.key.request] = one.key.said.get(one.value, one.value)
         data = b"".join(
             msgspec.json.encode({"request": request, "text": text}) + b"\n"
             for request, text in sorted(lines.items())
         )
-        (place / f"{person}.jsonl").write_bytes(data)
-        (place / f"{person}.jsonl").chmod(0o600)
+        _write_privately(place / f"{person}.jsonl", data)
+
+
+def _write_privately(path: Path, data: bytes) -> None:
+    """Whole or not at all, its owner's alone, and never through a link that stands there."""
+    with scratch_folder(path.parent) as scratch:
+        made = scratch / path.name
+        made.write_bytes(data)
+        made.chmod(0o600)
+        made.replace(path)
 
 
 def _with_people(
@@ -362,6 +408,13 @@ def _with_people(
     strange = (
         set() if tables is None else {one.key.case for one in asked} - set(tables.cases["case"])
     )
+    models = () if tables is None else tables.readers
+    alike = {one.reader for one in asked} & {one.name for one in models}
+    if alike:
+        raise BadInput(
+            f"{run} has a reader called {min(alike)}, and so has the study. Give a run of models "
+            "alone, or with another label."
+        )
     if strange:
         raise BadInput(
             f"{run} has not case {min(strange)} of the study (and {len(strange) - 1} others). "
@@ -384,7 +437,6 @@ def _with_people(
             ),
         )
         for one in asked
-        if one.ask.name == "answer"
     ]
     own = pl.DataFrame(rows, schema={"reader": pl.String, **opened.answer_schema}, orient="row")
     people = tuple(

@@ -17,8 +17,8 @@ from msgspec.structs import replace
 
 from overread import stats
 from overread.benchmarks.people import CANNOT_TELL, Ask
-from overread.case import Measure, Method
-from overread.measuring.contrasts import paired
+from overread.case import BadInput, Measure, Method
+from overread.measuring.contrasts import held_to_margin, paired
 from overread.measuring.notes import FEW_CLUSTERS, noted, remarked, with_method
 from overread.study.journal import Given
 from overread.study.packets import Key, Opened
@@ -31,9 +31,10 @@ PEOPLE = "readers"
 
 
 class Reading(NamedTuple):
-    """One answer and what it is about."""
+    """One answer and what it is about; `task` is the kind, numbered where there are several."""
 
     reader: str
+    task: str
     key: Key
     ask: Ask
     value: str
@@ -42,11 +43,22 @@ class Reading(NamedTuple):
 def readings_of(study: Opened, answers: Iterable[Given], key: Mapping[str, Key]) -> list[Reading]:
     """Every answer that counts: no practice, nothing left empty, no notes."""
     found = []
+    kinds = [task.kind for task in study.design.task]
+    names = {
+        number: kind if kinds.count(kind) == 1 else f"{kind}-{number}"
+        for number, kind in enumerate(kinds, 1)
+    }
     for one in answers:
+        if one.display not in key:
+            raise BadInput(
+                f"{study.folder}: answers are of display {one.display}, and this study has none "
+                "such. Are they of another?"
+            )
         shown = key[one.display]
         asks = {ask.name: ask for ask in study.displays[one.display].asks}
         if one.value and not shown.training and one.question in asks:
-            found.append(Reading(one.reader, shown, asks[one.question], one.value))
+            task = names.get(shown.task, shown.kind)
+            found.append(Reading(one.reader, task, shown, asks[one.question], one.value))
     return sorted(found, key=lambda r: (r.reader, r.key.task, r.key.case, r.key.condition))
 
 
@@ -62,14 +74,14 @@ def form_shares(readings: Sequence[Reading]) -> Iterator[Measure]:
     chosen = [
         one
         for one in readings
-        if one.ask.kind == "choice" or (one.ask.kind == "yesno" and not one.key.request)
+        if not one.key.iteration
+        and (one.ask.kind == "choice" or (one.ask.kind == "yesno" and not one.key.request))
     ]
-    for reader, kind, question in sorted({(r.reader, r.key.kind, r.ask.name) for r in chosen}):
+    for reader, task, question in sorted({(r.reader, r.task, r.ask.name) for r in chosen}):
         own = [
             one
             for one in chosen
-            if (one.reader, one.key.kind, one.ask.name) == (reader, kind, question)
-            and not one.key.iteration
+            if (one.reader, one.task, one.ask.name) == (reader, task, question)
         ]
         groups: dict[tuple[tuple[str, str], ...], list[Reading]] = {(): own}
         for fact in ("finding", "model"):
@@ -80,7 +92,7 @@ def form_shares(readings: Sequence[Reading]) -> Iterator[Measure]:
             for word in own[0].ask.answers:
                 record = Measure(
                     reader=reader,
-                    measure=f"{kind}_{question}",
+                    measure=f"{task}_{question}",
                     by={"answer": word, **dict(by)},
                 )
                 yield _share(record, [one.value == word for one in some], _patients(some))
@@ -96,11 +108,11 @@ def agreements(readings: Sequence[Reading]) -> Iterator[Measure]:
     `kappa_weighted`, quadratic, on all of its levels [D27]. Intervals are the jackknife's by
     patient. Who could not tell has answered so.
     """
-    for kind, question in sorted({(r.key.kind, r.ask.name) for r in readings}):
+    for task, question in sorted({(r.task, r.ask.name) for r in readings}):
         own = [
             one
             for one in readings
-            if (one.key.kind, one.ask.name) == (kind, question)
+            if (one.task, one.ask.name) == (task, question)
             and one.ask.kind in ("yesno", "choice", "scale")
         ]
         first: dict[str, dict[tuple[str, str], Reading]] = {}
@@ -108,7 +120,7 @@ def agreements(readings: Sequence[Reading]) -> Iterator[Measure]:
         for one in own:
             times = again if one.key.iteration else first
             times.setdefault(one.reader, {})[one.key.case, one.key.condition] = one
-        by = {"task": kind, "question": question}
+        by = {"task": task, "question": question}
         for one_reader, other in combinations(sorted(first), 2):
             yield from _agreement(
                 one_reader, {**by, "versus": other}, first[one_reader], first[other]
@@ -173,14 +185,18 @@ def _jackknifed(record: Measure, merit, patients: Sequence[str]) -> Measure:  # 
 
 
 def differences(
-    values: Mapping[str, pl.DataFrame], people: Sequence[str], margin: float | None = None
+    values: Mapping[str, pl.DataFrame],
+    people: Sequence[str],
+    margin: float | None = None,
+    higher_is_better: Mapping[str, bool] = {},
 ) -> list[Measure]:
     """Each model minus each reader, on the same cases; and minus all readers together.
 
     `values` has for each measure the columns reader, case, cluster and value. Against all readers
     together stands the analysis of Obuchowski, Rockette and Hillis, for readers and cases like
     these; with fewer than three readers nothing is said of others, and `versus` names each alone. q
-    is within each measure, of single readers and of all of them apart.
+    is within each measure, of single readers and of all of them apart. With a `margin` each says
+    whether the model is not worse by more than that, which way worse is being the measure's.
     """
     found: list[Measure] = []
     for measure, frame in values.items():
@@ -215,9 +231,13 @@ def differences(
                 by={"versus": PEOPLE},
                 family=f"{measure}: models against all readers",
             )
-            of_all = _against_all(record, columns, model, readers, clusters, margin)
+            of_all = _against_all(record, columns, model, readers, clusters)
             together += [] if of_all is None else [of_all]
-        found += [*_with_q(alone), *_with_q(together)]
+        own = [*_with_q(alone), *_with_q(together)]
+        if margin is not None:
+            higher = higher_is_better.get(measure)
+            own = [held_to_margin(one, margin, higher=higher) for one in own]
+        found += own
     return found
 
 
@@ -227,7 +247,6 @@ def _against_all(
     model: str,
     readers: Sequence[str],
     clusters: np.ndarray,
-    margin: float | None,
 ) -> Measure | None:
     """ORH of a model against these readers, over the cases that all of them and it decide."""
     if len(readers) < stats.LEAST_READERS:
@@ -238,9 +257,7 @@ def _against_all(
         return None
     table, owners = table[:, whole], clusters[whole]
     figures, parts = stats.jackknifed(lambda keep: table[:, keep].mean(axis=1), owners)
-    found = stats.model_against_readers(
-        float(figures[0]), figures[1:], parts[:, 0], parts[:, 1:], margin
-    )
+    found = stats.model_against_readers(float(figures[0]), figures[1:], parts[:, 0], parts[:, 1:])
     beside = float(figures[0]), float(figures[1:].mean())
     record = replace(record, n=int(whole.sum()), beside=beside)
     if found is None:
@@ -250,10 +267,6 @@ def _against_all(
     record = replace(record, value=found.effect, se=found.se, low=low, high=high, p=found.p)
     df = round(found.df) if np.isfinite(found.df) else None
     record = with_method(record, Method(kind="orh", of=f"{found.readers} readers", t=df))
-    if margin is not None and found.p_within is not None:
-        flag = "not_inferior" if found.p_within <= 0.025 else "inferior"
-        if flag == "not_inferior" or found.high < -margin:
-            record = noted(record, flag)
     return noted(record, FEW_CLUSTERS) if found.clusters < stats.FEW else record
 
 

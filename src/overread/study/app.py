@@ -26,8 +26,9 @@ from overread import viewer
 from overread.case import BadInput
 from overread.door import Bound, Refused, line, listening, made, same
 from overread.files import read_bytes
-from overread.study.journal import NOTE, Conflict, Journal, Standing
-from overread.study.packets import ORGANISER, TRAINING, Display, Opened, links_of
+from overread.study.design import NOTE, ORGANISER
+from overread.study.journal import Conflict, Journal, Standing
+from overread.study.packets import TRAINING, Display, Opened, links_of
 
 _MOST_BODY: Final = 200_000
 _MOST_SECONDS: Final = 86_400.0
@@ -166,19 +167,23 @@ class _Desk:
     async def _routed(self, request: web.BaseRequest, reader: str, path: str) -> web.StreamResponse:
         if path in ("/", "/read"):
             return made(_page(self._study).encode(), "text/html", "utf-8", _RULES)
+        parts = path.removeprefix("/").split("/")
+        answers = request.method == "PUT" and parts[0] == "display" and len(parts) == 2
+        put = await _body(request) if answers else Put({})
         standing = self._journal.standing(self._study, reader)
         if path == "/state":
             return _json(self._state(reader, standing))
-        parts = path.removeprefix("/").split("/")
         if parts[0] == "picture" and len(parts) == 2 and _PICTURE.fullmatch(parts[1]):
             return await self._picture(parts[1], standing)
         if parts[0] == "display" and len(parts) in (2, 3) and _NAME.fullmatch(parts[1]):
+            if answers and self._stands(reader, parts[1], put):
+                return _json({"revision": put.revision + 1})
             display = self._open_display(parts[1], standing)
             if request.method == "PUT" and parts[2:] == ["shown"]:
                 self._journal.show(reader, display.id)
                 return _json({})
-            if request.method == "PUT" and len(parts) == 2:
-                return _json(self._take(reader, display, await _body(request)))
+            if answers:
+                return _json(self._take(reader, display, put))
             if request.method != "PUT" and len(parts) == 2:
                 return _json(self._shown(reader, display))
         raise Refused(404, "There is nothing here.")
@@ -192,20 +197,26 @@ class _Desk:
     async def _picture(self, name: str, standing: Standing) -> web.Response:
         self._open_display(self._owners.get(name, ""), standing)
         path = self._study.folder / "pictures" / name
-        data = await asyncio.get_running_loop().run_in_executor(None, path.read_bytes)
+        if path.is_symlink():  # a study may come from somebody else: no file of ours goes out
+            raise Refused(404, "There is nothing here.")
+        data = await asyncio.get_running_loop().run_in_executor(None, read_bytes, path)
         return made(data, _TYPES[name.rpartition(".")[2]])
 
     def _state(self, reader: str, standing: Standing) -> dict[str, Any]:
         """Where the reader stands, in numbers and display ids; a session that waits shows none."""
-        sessions = {turn.session for turn in self._study.schedule if turn.reader == reader}
+        own = sorted({turn.session for turn in self._study.schedule if turn.reader == reader})
+        # Counted from 1 in his own: with a cap some sessions may have nothing for him.
+        counted = [session for session in own if session != TRAINING]
+        session = standing.session
         open_now = standing.waits is None
         return {
             "title": self._study.design.name,
             "welcome": self._study.design.welcome,
             "reader": reader,
-            "session": standing.session,
-            "practice": standing.session == TRAINING,
-            "sessions": len(sessions - {TRAINING}),
+            "session": counted.index(session) + 1 if session in counted else session,
+            "first": own[:1] == [session],
+            "practice": session == TRAINING,
+            "sessions": len(counted),
             "order": [turn.display for turn in standing.turns] if open_now else [],
             "done": sorted(standing.done) if open_now else [],
             "waits": None
@@ -233,6 +244,22 @@ class _Desk:
             "values": {question: one.value for question, one in given.items()},
             "revision": max((one.revision for one in given.values()), default=0),
         }
+
+    def _stands(self, reader: str, display: str, put: Put) -> bool:
+        """Whether this was committed by the page's last try, whose answer it never got.
+
+        The last display of a session is no longer open then.
+        """
+        given = self._journal.of_display(reader, display)
+        newest = max((one.revision for one in given.values()), default=0)
+        return (
+            bool(put.values)
+            and newest == put.revision + 1
+            and all(
+                value == (given[question].value if question in given else "")
+                for question, value in put.values.items()
+            )
+        )
 
     def _take(self, reader: str, display: Display, put: Put) -> dict[str, Any]:
         asks = {ask.name: ask for ask in display.asks}

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from overread.benchmarks.people import Ask
+from overread.benchmarks.people import CANNOT_TELL, Ask
 from overread.case import BadInput
 from overread.files import read_toml
 
@@ -16,6 +16,13 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 _MOST_READERS = 200
 # FDA's guidance on reader studies (2022) has four weeks; shorter ones are said aloud.
 USUAL_WASHOUT = 28
+ORGANISER = "organiser"
+"""Whose link shows how far readers are."""
+NOTE = "note"
+"""What a reader writes beside the questions; every display has it."""
+# What stands beside readers' names in links and tables, and beside questions in sheets.
+_NO_READERS = frozenset({ORGANISER, "readers", "himself"})
+_NO_QUESTIONS = frozenset({NOTE, "display", "pictures", "question"})
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -33,12 +40,21 @@ class Question(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             raise BadInput(
                 f'{where}: question name "{self.name}"; letters, digits, . _ and - only.'
             )
+        if self.name in _NO_QUESTIONS:
+            raise BadInput(f'{where}: no question can be called "{self.name}". Name it otherwise.')
         if self.kind in ("choice", "scale") and len(self.options) < 2:
             raise BadInput(f"{where}: question {self.name} needs two options or more.")
         if self.kind == "number" and self.most < 1:
             raise BadInput(f"{where}: question {self.name} needs most = the largest number.")
         fields = {**msgspec.structs.asdict(self), "options": tuple(self.options)}
-        return Ask(**fields)
+        ask = Ask(**fields)
+        words = [word.strip().lower() for word in ask.answers]
+        if not all(words) or len(set(words)) < len(words):
+            raise BadInput(
+                f"{where}: question {self.name} has an option that is empty or there twice "
+                f'("{CANNOT_TELL}" is an answer to every choice). Give each once.'
+            )
+        return ask
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -105,6 +121,9 @@ def read_design(path: Path) -> Design:
         raise BadInput(f"{path}: readers; from 1 to {_MOST_READERS} are needed.")
     if len(set(design.readers)) < len(design.readers):
         raise BadInput(f"{path}: readers; a name is there twice. Name each once.")
+    for name in design.readers:
+        if name in _NO_READERS:
+            raise BadInput(f'{path}: no reader can be called "{name}". Name him otherwise.')
     if not design.task:
         raise BadInput(f'{path}: there is no [[task]]. Add one, as kind = "presence".')
     if not (0 <= design.washout_days <= 3650):
@@ -128,6 +147,14 @@ def _check_task(where: str, task: Task, design: Design) -> None:
     if task.kind == "form":
         if not task.table or not task.questions:
             raise BadInput(f'{where}: kind "form" needs a table and questions.')
+        names = [question.ask(where).name for question in task.questions]
+        if len(set(names)) < len(names):
+            raise BadInput(f"{where}: two questions have one name. Give each its own.")
+        if not any(question.required for question in task.questions):
+            raise BadInput(
+                f"{where}: every question may be left out, and nothing would say that a case was "
+                "read. Require one."
+            )
     elif not design.benchmark or not design.cases:
         raise BadInput(
             f"{where}: kind {task.kind} needs benchmark and cases at the top of the file."

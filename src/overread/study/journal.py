@@ -6,17 +6,22 @@ another adds a row with the next revision. What counts is the last one.
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import stat
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import quote
 
 import msgspec
 
+from overread.case import BadInput
 from overread.study.packets import TRAINING, Opened, Turn
 
 _DAY = 86_400.0
+_NEW = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS answers (
   row INTEGER PRIMARY KEY, reader TEXT NOT NULL, display TEXT NOT NULL, question TEXT NOT NULL,
@@ -26,8 +31,6 @@ CREATE TABLE IF NOT EXISTS shown (
   row INTEGER PRIMARY KEY, reader TEXT NOT NULL, display TEXT NOT NULL, at REAL NOT NULL);
 CREATE INDEX IF NOT EXISTS shown_by ON shown (reader, display);
 """
-NOTE = "note"
-"""What a reader wrote beside the questions; every display has it."""
 
 
 class Given(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,17 +75,31 @@ class Journal:
     ) -> None:
         path = folder / "answers.sqlite"
         self._clock = clock
-        if read_only and not path.exists():
-            self._file = sqlite3.connect(":memory:")
-        elif read_only:
-            self._file = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
-        else:
-            self._file = sqlite3.connect(path, isolation_level=None)
-            path.chmod(0o600)
-            # A rollback journal: the file may stand on a share, and answers come once in seconds.
-            self._file.execute("PRAGMA synchronous=FULL")
-        if not read_only or not path.exists():
-            self._file.executescript(_SCHEMA)
+        there = _is_kept(path)
+        try:
+            if read_only and not there:
+                self._file = sqlite3.connect(":memory:")
+            elif read_only:
+                # Able to write where it may: what a killed server left half-done must be undone
+                # before anybody can read.
+                self._file = sqlite3.connect(f"file:{quote(str(path))}?mode=rw", uri=True)
+                self._file.execute("PRAGMA query_only=ON")
+            else:
+                if not there:
+                    os.close(os.open(path, _NEW, 0o600))
+                self._file = sqlite3.connect(path, isolation_level=None)
+                # A rollback journal: the file may stand on a share, and answers come once in
+                # seconds.
+                self._file.execute("PRAGMA synchronous=FULL")
+            if not read_only or not there:
+                self._file.executescript(_SCHEMA)
+            self._file.execute("SELECT COUNT(*) FROM answers, shown WHERE 0")
+        except sqlite3.Error as error:
+            if "locked" in str(error):
+                raise BadInput(
+                    f"{path}: another process writes to it and does not end. Wait, and run again."
+                ) from None
+            raise BadInput(f"{path}: {error}. Take it from a copy.") from None
 
     def close(self) -> None:
         self._file.close()
@@ -126,10 +143,16 @@ class Journal:
         finished: dict[str, float] = {}
         for one in self.answers(reader):
             answered.setdefault(one.display, {})[one.question] = one.value
-        for display, at in self._file.execute(
-            "SELECT display, MIN(at) FROM answers WHERE reader=? GROUP BY display", (reader,)
+        # A display is read when the last of what must be answered was first said; a correction of
+        # it later puts nothing off.
+        for display, question, at in self._file.execute(
+            "SELECT display, question, MIN(at) FROM answers WHERE reader=? AND value<>'' "
+            "GROUP BY display, question",
+            (reader,),
         ):
-            finished[display] = at
+            shown = study.displays.get(display)
+            if shown is not None and question in {ask.name for ask in shown.asks if ask.required}:
+                finished[display] = max(at, finished.get(display, at))
         own: dict[int, list[Turn]] = {}
         for turn in study.schedule:
             if turn.reader == reader:
@@ -220,19 +243,32 @@ class Journal:
             raise
         return newest
 
-    def take(self, given: Iterable[Given]) -> tuple[int, int]:
-        """Answers from sheets that were filled elsewhere: how many are new, how many stood."""
-        new = same = 0
-        for one in given:
-            before = self.of_display(one.reader, one.display).get(one.question)
-            if before is not None and before.value == one.value:
-                same += 1
-                continue
-            self.put(one.reader, one.display, {one.question: one.value})
-            new += 1
-        return new, same
+    def take(self, reader: str, sheet: Mapping[str, Mapping[str, str]]) -> tuple[int, int, int]:
+        """Answers by display from a sheet filled elsewhere: how many new, changed, and the same."""
+        new = changed = same = 0
+        for display, values in sheet.items():
+            before = self.of_display(reader, display)
+            for question, value in values.items():
+                stood = before[question].value if question in before else ""
+                new += not stood
+                same += stood == value
+                changed += stood not in ("", value)
+            self.put(reader, display, values)
+        return new, changed, same
+
+
+def _is_kept(path: Path) -> bool:
+    """Whether answers are there already. A link, pipe or folder in their place is refused."""
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return False
+    if not stat.S_ISREG(mode):
+        raise BadInput(f"{path}: expected a file of answers. Take it from a copy.")
+    return True
 
 
 def is_whole(study: Opened, display: str, values: Mapping[str, str]) -> bool:
     """Whether everything that must be answered of a display is."""
-    return all(values.get(ask.name) for ask in study.displays[display].asks if ask.required)
+    asks = study.displays[display].asks
+    return bool(values) and all(values.get(ask.name) for ask in asks if ask.required)

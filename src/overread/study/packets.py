@@ -19,7 +19,7 @@ from io import BytesIO
 from math import ceil, sqrt
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import tomli_w
@@ -29,12 +29,9 @@ from overread import __version__
 from overread.benchmarks.draws import even_shares, lot
 from overread.benchmarks.people import Ask, ForPeople
 from overread.case import BadInput, Policy
-from overread.files import open_file, read_bytes
+from overread.files import MOST_TABLE, open_file, read_bytes
 from overread.scratch import scratch_folder
-from overread.study.design import USUAL_WASHOUT, Design, Task
-
-if TYPE_CHECKING:
-    pass
+from overread.study.design import ORGANISER, USUAL_WASHOUT, Design, Task
 
 _MOST_DISPLAYS = 1_000_000
 TRAINING = 0
@@ -92,11 +89,10 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Dealt(NamedTuple):
-    """Screens of one task that are in the study, and those to practise on."""
+    """Screens of one task that are in the study, and of the other cases one each."""
 
-    task: int
     screens: Sequence[ForPeople]
-    training: Sequence[ForPeople]
+    spare: Sequence[ForPeople]
 
 
 # ---------------------------------------------------------------- sampling
@@ -105,12 +101,17 @@ class Dealt(NamedTuple):
 def sampled(screens: Iterable[ForPeople], task: Task, number: int, seed: int) -> Dealt:
     """The cases of a task: as many of each stratum as there can be, by lot.
 
-    Only conditions that were asked for; all conditions of a chosen case. What is left over may be
-    practised on.
+    Only conditions that were asked for; all conditions of a chosen case.
     """
     by_case: dict[str, list[ForPeople]] = defaultdict(list)
     for one in screens:
         if not task.conditions or one.condition in task.conditions:
+            if any(other.condition == one.condition for other in by_case[one.case]):
+                under = f" under {one.condition}" if one.condition else ""
+                raise BadInput(
+                    f"task {number}: case {one.case} is there twice{under}. Give each a name or a "
+                    "condition of its own."
+                )
             by_case[one.case].append(one)
     if not by_case:
         named = f" under {', '.join(task.conditions)}" if task.conditions else ""
@@ -128,12 +129,27 @@ def sampled(screens: Iterable[ForPeople], task: Task, number: int, seed: int) ->
         chosen += drawn[:n]
         spare += drawn[n:]
     chosen.sort(key=lambda case: lot(f"order {number}", seed, case))
-    practice = sorted(spare, key=lambda case: lot(f"practice {number}", seed, case))
+    spare.sort(key=lambda case: lot(f"practice {number}", seed, case))
     return Dealt(
-        number,
         [one for case in chosen for one in by_case[case]],
-        [by_case[case][0] for case in practice[: task.training]],
+        [by_case[case][0] for case in spare],
     )
+
+
+def practised(dealt: Sequence[Dealt], tasks: Sequence[Task]) -> list[Sequence[ForPeople]]:
+    """What each task is practised on: cases that no task asks about.
+
+    One task may show what is the answer in another, and practice has no wash-out after it. Cases
+    of patients that are in no task come first.
+    """
+    cases = {one.case for some in dealt for one in some.screens}
+    patients = {one.patient for some in dealt for one in some.screens}
+    found: list[Sequence[ForPeople]] = []
+    for task, some in zip(tasks, dealt, strict=True):
+        free = [one for one in some.spare if one.case not in cases]
+        free.sort(key=lambda one: one.patient in patients)
+        found.append(free[: task.training])
+    return found
 
 
 def _shares(n: int, sizes: Mapping[tuple[str, ...], int]) -> dict[tuple[str, ...], int]:
@@ -166,15 +182,18 @@ def dealt_out(
     be remembered in another.
 
     A case is in a session once. Where a reader has a cap, the first `anchor` cases go to everybody
-    and each of the others to `each` readers in turn, while they have room. A case that is shown
-    once more comes in a session after all of its conditions.
+    and each of the others to `each` readers in turn, while they have room.
+
+    Where cases are shown once more there is a session more, and all are spread over all of them: a
+    session of repeats alone would be known for one. The second time comes after the first.
     """
     by_case: dict[str, list[Key]] = defaultdict(list)
     for key in displays:
         by_case[key.case].append(key)
     room = dict.fromkeys(readers, cap or _MOST_DISPLAYS)
     who = {reader: Random(lot("session", seed, f"{task.kind}|{reader}")) for reader in readers}
-    most = max(len({key.display for key in some if not key.iteration}) for some in by_case.values())
+    most = max(len(some) for some in by_case.values())
+    those_after = range(after + 1, after + most + 1)
     turn = 0
     for at, some in enumerate(by_case.values()):
         if cap and at >= task.anchor:
@@ -186,15 +205,14 @@ def dealt_out(
             if room[reader] < len(some):
                 continue
             room[reader] -= len(some)
-            first = [key for key in some if not key.iteration]
-            sessions = who[reader].sample(range(after + 1, after + most + 1), len(first))
-            for key, session in zip(first, sessions, strict=True):
-                yield Turn(reader=reader, session=session, place=0, display=key.display)
-            for key in some:
+            when = who[reader].sample(those_after, len(some))
+            at_first = {key.condition: at for at, key in enumerate(some) if not key.iteration}
+            for again, key in enumerate(some):
                 if key.iteration:
-                    yield Turn(
-                        reader=reader, session=after + most + 1, place=0, display=key.display
-                    )
+                    first = at_first[key.condition]
+                    when[first], when[again] = sorted((when[first], when[again]))
+            for key, session in zip(some, when, strict=True):
+                yield Turn(reader=reader, session=session, place=0, display=key.display)
 
 
 def ordered(turns: Iterable[Turn], seed: int) -> list[Turn]:
@@ -247,23 +265,33 @@ def make_study(
         folder = scratch / "study"
         folder.mkdir(mode=0o700)
         (folder / "pictures").mkdir()
-        (folder / "key").mkdir(mode=0o700)
+        (folder / "key").mkdir()
         displays: list[Display] = []
         keys: list[Key] = []
         turns: list[Turn] = []
         kept: dict[oc.Picture | oc.Clip, Seen] = {}
-        for number, (task, some) in enumerate(zip(design.task, screens, strict=True), 1):
-            dealt = sampled(some, task, number, design.seed)
-            cases = list(dict.fromkeys(one.case for one in dealt.screens))
-            repeated = sorted(cases, key=lambda case: lot(f"again {number}", design.seed, case))
-            again = frozenset(repeated[: round(task.repeat * len(cases))])
+        drawn = [
+            sampled(some, task, number, design.seed)
+            for number, (task, some) in enumerate(zip(design.task, screens, strict=True), 1)
+        ]
+        practice = practised(drawn, design.task)
+        for number, (task, dealt) in enumerate(zip(design.task, drawn, strict=True), 1):
+            if len(practice[number - 1]) < task.training:
+                remarks.append(
+                    f"task {number} is practised on {len(practice[number - 1])} cases where "
+                    f"{task.training} were wanted: the others are all in the study."
+                )
+            firsts: dict[str, str] = {}
+            for one in dealt.screens:
+                firsts.setdefault(one.case, one.condition)
+            repeated = sorted(firsts, key=lambda case: lot(f"again {number}", design.seed, case))
+            again = frozenset(repeated[: round(task.repeat * len(firsts))])
             own: list[Key] = []
             for one, training in [
                 *((one, False) for one in dealt.screens),
-                *((one, True) for one in dealt.training),
+                *((one, True) for one in practice[number - 1]),
             ]:
-                firsts = next((s.condition for s in dealt.screens if s.case == one.case), "")
-                shown_again = one.case in again and one.condition == firsts and not training
+                shown_again = one.case in again and one.condition == firsts[one.case]
                 for iteration in (0, 1) if shown_again else (0,):
                     name = secrets.token_hex(8)
                     pictures = tuple(_seen(slide, folder, kept, render) for slide in one.slides)
@@ -288,7 +316,6 @@ def make_study(
         links = {reader: secrets.token_urlsafe(24) for reader in [*design.readers, ORGANISER]}
         secret = {"cookies": secrets.token_hex(32), "links": links}
         (folder / "key" / "links.json").write_bytes(msgspec.json.encode(secret))
-        (folder / "key" / "links.json").chmod(0o600)
         record = {
             "overread": __version__,
             "made": datetime.now(UTC).replace(microsecond=0).isoformat(),
@@ -296,6 +323,8 @@ def make_study(
             "design": _plain(msgspec.to_builtins(design)),
         }
         (folder / "study.toml").write_bytes(tomli_w.dumps(record).encode())
+        for path in folder.rglob("*"):  # films and readings are their owner's alone
+            path.chmod(0o700 if path.is_dir() else 0o600)
         with suppress(FileNotFoundError):
             out.rmdir()
         folder.rename(out)
@@ -307,10 +336,6 @@ def make_study(
         sessions=sessions,
         remarks=tuple(remarks),
     )
-
-
-ORGANISER = "organiser"
-"""Whose link shows how far readers are; no reader may be called so."""
 
 
 def _display(
@@ -386,8 +411,6 @@ def _write_lines(path: Path, rows: Iterable[msgspec.Struct]) -> None:
     with path.open("xb") as out:
         for row in rows:
             out.write(msgspec.json.encode(row) + b"\n")
-    if path.parent.name == "key":
-        path.chmod(0o600)
 
 
 def _plain(value: Any) -> Any:
@@ -429,30 +452,55 @@ def open_study(folder: Path) -> Opened:
         displays = list(_read_lines(folder / "displays.jsonl", Display))
         schedule = list(_read_lines(folder / "schedule.jsonl", Turn))
     except msgspec.ValidationError as error:
-        raise BadInput(
-            f"{folder} is damaged ({error}). Make it anew: overread study new."
-        ) from None
-    return Opened(folder, design, policy, {one.id: one for one in displays}, schedule)
+        raise _damaged(folder, str(error)) from None
+    known = {one.id: one for one in displays}
+    for turn in schedule:
+        if turn.display not in known or turn.reader not in design.readers:
+            raise _damaged(folder, f"schedule.jsonl: {turn.reader}, {turn.display}: no such one")
+    return Opened(folder, design, policy, known, schedule)
+
+
+def _damaged(folder: Path, why: str) -> BadInput:
+    return BadInput(f"{folder} is damaged ({why}). Take it from a copy, or make it anew.")
 
 
 def open_key(folder: Path, why: str) -> dict[str, Key]:
     """What each display shows. Whoever opens it is written down first, with the reason."""
+    study = open_study(folder)
     line = {
         "at": datetime.now(UTC).replace(microsecond=0).isoformat(),
         "by": _who(),
         "for": why,
     }
-    with (folder / "key" / "opened.jsonl").open("ab") as log:
+    # Neither a pipe that nobody reads nor a link to somebody else's file.
+    how = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    with open(os.open(folder / "key" / "opened.jsonl", how, 0o600), "ab") as log:
         log.write(msgspec.json.encode(line) + b"\n")
         log.flush()
         os.fsync(log.fileno())
-    return {one.display: one for one in _read_lines(folder / "key" / "mapping.jsonl", Key)}
+    found = {one.display: one for one in _read_lines(folder / "key" / "mapping.jsonl", Key)}
+    missing = study.displays.keys() - found.keys()
+    if missing:
+        raise _damaged(folder, f"the key does not have display {min(missing)}")
+    return found
+
+
+class _Links(msgspec.Struct, frozen=True):
+    cookies: str
+    links: dict[str, str]
 
 
 def links_of(folder: Path) -> tuple[str, dict[str, str]]:
     """The secret that cookies are made with, and each reader's token."""
-    data = msgspec.json.decode(read_bytes(folder / "key" / "links.json"))
-    return str(data["cookies"]), {str(name): str(token) for name, token in data["links"].items()}
+    path = folder / "key" / "links.json"
+    try:
+        links = msgspec.json.decode(read_bytes(path), type=_Links)
+        bytes.fromhex(links.cookies)
+    except (msgspec.DecodeError, ValueError) as error:
+        raise _damaged(folder, f"{path.name}: {error}") from None
+    if ORGANISER not in links.links or not all(len(one) >= 20 for one in links.links.values()):
+        raise _damaged(folder, f"{path.name}: a link is missing")
+    return links.cookies, links.links
 
 
 def _who() -> str:
@@ -464,7 +512,7 @@ def _who() -> str:
 
 def _read_lines(path: Path, kind: type[Any]) -> Iterator[Any]:
     decode = msgspec.json.Decoder(kind).decode
-    with open_file(path) as lines:
+    with open_file(path, at_most=MOST_TABLE) as lines:
         for number, line in enumerate(lines, 1):
             try:
                 yield decode(line)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from overread.benchmarks.exhibits.findings import finding_of
-from overread.benchmarks.exhibits.index import Index, Wording, Words
+from overread.benchmarks.exhibits.index import Index, Wording, Words, finding_of
 from overread.case import Measure, Pooled
 
 

@@ -79,19 +79,21 @@ async function begin() {
   if (!done.size) {
     const title = state.practice ? "Practice" : `Session ${state.session} of ${state.sessions}`;
     const words = state.practice
-      ? `${state.welcome ? state.welcome + "\n\n" : ""}A few cases to get used to the page; they do not count.`
-      : `${state.order.length} cases. You may stop at any time and go on later with the same link.`;
-    return say(title, words, () => show(at));
+      ? "A few cases to get used to the page; they do not count."
+      : `${counted(state.order.length)}. You may stop at any time and go on later with the same link.`;
+    return say(title, (state.first && state.welcome ? `${state.welcome}\n\n` : "") + words, () => show(at));
   }
   return show(at);
 }
 
+const counted = n => n === 1 ? "1 case" : `${n} cases`;
 function say(title, text, go) {
   [pictures.hidden, form.hidden, notice.hidden] = [true, true, false];
   const button = go && make("button", {type: "button", class: "next"}, "Begin (Enter)");
   if (button) button.addEventListener("click", go);
   notice.replaceChildren(make("h2", null, title), make("p", null, text), ...(button ? [button] : []));
   place.textContent = title;
+  bar.hidden = pauser.hidden = true;  // nothing runs that could be paused
   now = null;
   button?.focus();
 }
@@ -100,7 +102,7 @@ async function show(index) {
   at = index;
   const id = state.order[at];
   now = await display(id);
-  [pictures.hidden, form.hidden, notice.hidden] = [false, false, true];
+  [pictures.hidden, form.hidden, notice.hidden] = [paused, paused, !paused];
   stage?.close();
   stage = viewer.stage(pictures, now.pictures.map((one, number) => ({
     label: now.pictures.length > 1 ? `picture ${number + 1}` : "picture",
@@ -109,6 +111,7 @@ async function show(index) {
   fill();
   const whole = state.order.length;
   place.textContent = `${state.practice ? "Practice" : `Session ${state.session} of ${state.sessions}`}: case ${at + 1} of ${whole}`;
+  bar.hidden = pauser.hidden = false;
   [bar.max, bar.value] = [whole, new Set(state.done).size];
   [seen, since] = [0, performance.now()];
   steadily(`/display/${id}/shown`, {}).catch(() => {});
@@ -119,6 +122,7 @@ async function show(index) {
 
 const KEYS = {yes: "Y", no: "N", "cannot tell": "C"};
 function fill() {
+  const given = now.draft ?? now.values;  // what was chosen and left by going back
   const texts = now.texts.map(([label, text]) =>
     make("p", {class: "text"}, label ? make("b", null, label) : null, text));
   const asks = now.asks.map(ask => {
@@ -127,7 +131,7 @@ function fill() {
       const input = ask.kind === "number"
         ? make("input", {type: "number", min: 1, max: ask.most, name: ask.name})
         : make("textarea", {rows: 3, name: ask.name, maxlength: 10000});
-      input.value = now.values[ask.name] ?? "";
+      input.value = given[ask.name] ?? "";
       input.setAttribute("aria-label", ask.text);
       field.append(input);
       return field;
@@ -135,31 +139,33 @@ function fill() {
     const group = make("div", {class: `choices ${ask.kind}`});
     ask.answers.forEach((word, number) => {
       const input = make("input", {type: "radio", name: ask.name, value: word});
-      input.checked = now.values[ask.name] === word;
-      const key = KEYS[word] ?? String(number + 1);
-      group.append(make("label", null, input, word, key === word ? null : make("kbd", null, key)));
+      input.checked = given[ask.name] === word;
+      const key = KEYS[word] ?? (number < 9 ? String(number + 1) : null);
+      group.append(make("label", null, input, word, !key || key === word ? null : make("kbd", null, key)));
     });
     field.append(group);
     return field;
   });
   const note = make("details", {class: "note"}, make("summary", null, "Note (T)"),
     make("textarea", {name: "note", rows: 3, maxlength: 10000, "aria-label": "note"}));
-  note.querySelector("textarea").value = now.values.note ?? "";
-  note.open = Boolean(now.values.note);
+  note.querySelector("textarea").value = given.note ?? "";
+  note.open = Boolean(given.note);
   const back = make("button", {type: "button", class: "back"}, "Back (\u232b)");
   back.disabled = at === 0;
   back.addEventListener("click", () => turn(-1));
   const next = make("button", {type: "submit", class: "next"}, "Next (Enter)");
   form.replaceChildren(...texts, ...asks, note, make("div", {class: "go"}, back, next));
-  form.scrollTop = 0;
-  (form.querySelector("input, textarea") ?? next).focus({preventScroll: true});
+  form.scrollTop = form.parentElement.scrollTop = 0;
+  // Not a radio button: there the arrows, which move the picture, would choose.
+  (form.querySelector("fieldset:first-of-type :is(textarea, input[type=number])") ?? form).focus({preventScroll: true});
 }
+const written = () => form.querySelector(".note textarea");
 function values() {
   const found = {};
   for (const ask of now.asks) found[ask.name] = ask.answers.length
     ? form.querySelector(`input[name="${CSS.escape(ask.name)}"]:checked`)?.value ?? ""
-    : form.elements[ask.name].value.trim();
-  const note = form.elements.note.value.trim();
+    : form.querySelector(`[name="${CSS.escape(ask.name)}"]`).value.trim();
+  const note = written().value.trim();
   if (note || now.values.note) found.note = note;
   return found;
 }
@@ -174,15 +180,17 @@ async function commit() {
     return false;
   }
   if (!paused) { seen += performance.now() - since; since = performance.now(); }
+  form.inert = true;  // what is changed while this is on its way would be lost
   try {
     const kept = await steadily(`/display/${now.id}`, {values: given, revision: now.revision, visible: seen / 1000});
     [now.revision, now.values] = [kept.revision, {...now.values, ...given}];
+    delete now.draft;
   } catch (error) {
     told(error.message, true);
     if (error.status === 409) { ahead.delete(now.id); await show(at); }
     if (error.status === 404) await begin();
     return false;
-  }
+  } finally { form.inert = false; }
   if (!state.done.includes(now.id)) state.done.push(now.id);
   told(`Case ${at + 1} is saved.`);
   return true;
@@ -192,7 +200,10 @@ async function turn(by) {
   busy = true;
   try {
     if (by > 0 && !await commit()) return;
-    if (by < 0 && at > 0) await show(at - 1);
+    if (by < 0 && at > 0) {
+      now.draft = values();
+      await show(at - 1);
+    }
     else if (by > 0 && at + 1 < state.order.length) await show(at + 1);
     else if (by > 0) await begin();
   } catch (error) {
@@ -213,6 +224,7 @@ function pause(wanted) {
   notice.hidden = !paused;
   notice.replaceChildren(make("h2", null, "Paused"), make("p", null, "Press P to go on."));
   pauser.textContent = paused ? "Go on (P)" : "Pause (P)";
+  if (!paused) form.focus({preventScroll: true});
 }
 pauser.addEventListener("click", () => pause(!paused));
 document.addEventListener("visibilitychange", () => {
@@ -227,7 +239,7 @@ function choose(word) {
   if (!ask) return false;
   form.querySelector(`input[name="${CSS.escape(ask.name)}"][value="${CSS.escape(word)}"]`).checked = true;
   const next = now.asks[now.asks.indexOf(ask) + 1];
-  if (next) form.querySelector(`[data-ask="${CSS.escape(next.name)}"] :is(input, textarea)`)?.focus();
+  if (next) form.querySelector(`[data-ask="${CSS.escape(next.name)}"] :is(input[type=number], textarea)`)?.focus();
   return true;
 }
 function digit(number) {
@@ -236,20 +248,25 @@ function digit(number) {
   return ask ? choose(ask.answers[number]) : false;
 }
 document.addEventListener("keydown", event => {
+  if ((event.ctrlKey || event.metaKey) && event.key === "Enter" && !event.repeat && now) { turn(1); event.preventDefault(); }
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const key = event.key.toLowerCase(), typing = event.target.closest("textarea, input[type=number]");
   if (key === "p" && !typing) { pause(!paused); event.preventDefault(); return; }
   if (!now || paused) return;
   if (typing) {
-    if (key === "escape") { event.target.blur(); event.preventDefault(); }
-    if (key === "enter" && (event.ctrlKey || event.target.type === "number")) { turn(1); event.preventDefault(); }
+    if (key === "escape") { form.focus(); event.preventDefault(); }
+    if (key === "enter" && event.target.type === "number" && !event.repeat) { turn(1); event.preventDefault(); }
     return;
   }
+  // A button that was reached by keys is pressed by them; one that was clicked keeps the focus, and
+  // Enter is the next case all the same.
+  if ((key === "enter" || key === " ") && event.target.matches(":is(button, summary):focus-visible")) return;
+  if (busy || event.repeat && (key === "enter" || key === "backspace")) { event.preventDefault(); return; }
   const words = {y: "yes", n: "no", c: "cannot tell"};
   let used = true;
   if (key === "enter") turn(1);
   else if (key === "backspace") turn(-1);
-  else if (key === "t") { const note = form.querySelector(".note"); note.open = true; form.elements.note.focus(); }
+  else if (key === "t") { const note = form.querySelector(".note"); note.open = true; written().focus(); }
   else if (key in words) used = choose(words[key]);
   else if (/^[1-9]$/.test(key) && !event.target.closest(".viewer-stage")) used = digit(Number(key) - 1);
   else used = stage?.key(event) ?? false;

@@ -8,7 +8,7 @@ from math import sqrt
 import pytest
 from msgspec.structs import replace
 
-from overread.benchmarks.exhibits.cells import cell, fraction, p_value, percent, pooled
+from overread.benchmarks.exhibits.cells import cell, fraction, p_value, percent, with_pooled
 from overread.benchmarks.grounding.category import BY_TESTS, WORDS
 from overread.benchmarks.grounding.exhibits import exhibits
 from overread.benchmarks.grounding.exhibits.dot_plot import Index
@@ -70,8 +70,8 @@ def test_no_number_is_printed_that_was_not_measured(shown, golden_measures):
     known: dict[str, set[str]] = {}
     for m in golden_measures:
         if m.value is not None:
-            known.setdefault(m.reader, set()).add(cell(m) + pooled(m))
-            known[m.reader].add(fraction(m) + pooled(m))
+            known.setdefault(m.reader, set()).add(with_pooled(cell(m), m))
+            known[m.reader].add(with_pooled(fraction(m), m))
     for name in ("summary", "findings", "sentences", "parse_rates", "phrasing", "resolution"):
         numbers = {
             (row[0], text.translate(str.maketrans("", "", "*‡§")))
