@@ -71,7 +71,7 @@ class Setting(NamedTuple):
 
 
 VARIANTS: Final[dict[str, dict[str, Any]]] = {
-    "one reader, matched boxes, retest": {},
+    "one model, matched boxes, retest": {},
     "2 films a patient": {"each": 2},
     "5 films a patient": {"each": 5},
     "no retest": {"retest": False},
@@ -81,10 +81,10 @@ VARIANTS: Final[dict[str, dict[str, Any]]] = {
     "disturbed, no retest": {"disturbed": 0.33, "retest": False},
     "400 unboxed cases, a tenth of which flips": {"unboxed": 400, "restless": 0.1},
     "400 unboxed cases, use under the mask alone": {"unboxed": 400, "sees": True},
-    "ten readers": {"readers": 10},
-    "ten readers, no retest": {"readers": 10, "retest": False},
-    "ten readers, no retest, no matched boxes": {"readers": 10, "retest": False, "matched": False},
-    "ten readers, 2 films a patient": {"readers": 10, "each": 2},
+    "ten models": {"readers": 10},
+    "ten models, no retest": {"readers": 10, "retest": False},
+    "ten models, no retest, no matched boxes": {"readers": 10, "retest": False, "matched": False},
+    "ten models, 2 films a patient": {"readers": 10, "each": 2},
 }
 """Settings under which no word may be wrong too often, by what they are called."""
 UNSEEN: Final = {"disturbed": 0.33, "matched": False}

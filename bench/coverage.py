@@ -275,8 +275,8 @@ INTERVALS: dict[str, tuple[Callable[..., tuple[Measure, float]], list[Design]]] 
     "AUROC": (area, list(designs(rates=(0.5, 0.9, 0.99), sharing=("normal",)))),
     "consistency": (likeness_of_paths, list(designs(rates=(0.5,), sharing=("copied",)))),
     "skill": (skill, list(designs(rates=(0.5,), sharing=("normal",)))),
-    "difference of readers": (alike_readers, list(designs(judges=(1, 3)))),
-    "readers 15 points apart": (unlike_readers, list(designs(rates=(0.5, 0.95), judges=(1, 3)))),
+    "difference of models": (alike_readers, list(designs(judges=(1, 3)))),
+    "models 15 points apart": (unlike_readers, list(designs(rates=(0.5, 0.95), judges=(1, 3)))),
 }
 TESTS: dict[str, tuple[Callable[..., float | None], list[Design]]] = {
     "groups of patients": (even_groups, list(designs(rates=(0.5, 0.95)))),
@@ -298,7 +298,7 @@ class Cell(NamedTuple):
     @property
     def type_one(self) -> float | None:
         """How often a test rejects what is true; None where it should reject."""
-        return None if self.kind == "readers 15 points apart" else self.rejected
+        return None if self.kind == "models 15 points apart" else self.rejected
 
     @property
     def exact(self) -> bool:

@@ -187,7 +187,7 @@ def judge_sight(
         evidence.append(
             f"neither tokens nor log-probabilities are reported, and its {measured_by} do not move"
             if extra is None
-            else "tokens are counted for pictures, yet nothing the reader says moves with them"
+            else "tokens are counted for pictures, yet nothing the model says moves with them"
         )
     return Sight(
         reader=reader,

@@ -50,7 +50,7 @@ def test_intervals_hold_the_truth(kind: str, design: Design) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("by", ["beta", "copied"])
-@pytest.mark.parametrize("kind", ["share", "mean of judges", "difference of readers"])
+@pytest.mark.parametrize("kind", ["share", "mean of judges", "difference of models"])
 def test_whatever_makes_patients_alike(kind: str, by: Any) -> None:
     cell = covered(kind, Design(50, 5, 0.3, 0.5, by=by), TIMES)
     assert cell.coverage is not None

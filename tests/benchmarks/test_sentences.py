@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -68,7 +70,7 @@ def test_a_rate_in_words() -> None:
 def test_lists_in_words() -> None:
     assert [listed(list("abc")[:n]) for n in (1, 2, 3)] == ["a", "a and b", "a, b and c"]
     assert readers_listed(["a", "b", "a"]) == "a and b"
-    assert readers_listed("abcde") == "5 readers"
+    assert readers_listed("abcde") == "5 models"
 
 
 @pytest.mark.parametrize(
@@ -90,7 +92,7 @@ def test_who_gets_no_picture_is_flagged() -> None:
     records = [record(note="3 left"), record("b"), record(measure="other")]
     flagged = unseeing_noted(records, readers, "cgr")
     assert [gets_no_picture(one) for one in flagged] == [True, False, False]
-    assert flagged[0].note == "3 left; the reader gets no picture"
+    assert flagged[0].note == "3 left; the model gets no picture"
     assert list(unseeing_limit(flagged, "answered")) == [
         "Without any picture, from the words alone, answered a."
     ]
@@ -161,3 +163,30 @@ def test_no_sentence_is_kept_that_nothing_says(name: str) -> None:
         if f'"{one}"' not in code and not one.startswith(begun) and not one.endswith(ended)
     ]
     assert unsaid == []
+
+
+WORDS = sorted(
+    path
+    for pattern in ("**/exhibits/words.toml", "*/sentences.toml", "*/report_sentences.toml")
+    for path in Path(overread.benchmarks.__file__).parent.glob(pattern)
+)
+
+
+def said_in(told: object) -> Iterator[str]:
+    """Every text of a file of words but the columns of tables, which are those of the files."""
+    if isinstance(told, str):
+        yield told
+    elif isinstance(told, dict):
+        for key, value in told.items():
+            yield from () if key in ("columns", "headline") else said_in(value)
+    elif isinstance(told, list):
+        for value in told:
+            yield from said_in(value)
+
+
+@pytest.mark.parametrize("path", WORDS, ids=lambda path: "-".join(path.parts[-3:]))
+def test_what_people_read_speaks_of_models(path: Path) -> None:
+    """A reader is a person in a hospital; who was asked is a reader in the records alone."""
+    told = [re.sub(r"\{[^}]*\}", "", text) for text in said_in(tomllib.loads(path.read_text()))]
+    assert told
+    assert [text for text in told if re.search(r"(?i)(?<!human )\breaders?\b", text)] == []

@@ -38,7 +38,7 @@ def test_the_terminal_has_a_sentence_and_a_table(overread: Overread) -> None:
     assert (done.code, done.err) == (0, "")
     sentence, _, head, *rows = done.out.splitlines()
     assert sentence == (
-        "1,485 cases (495 patients with 3 each): readers that are right in 85 % and 80 % are told "
+        "1,485 cases (495 patients with 3 each): models that are right in 85 % and 80 % are told "
         "apart with 80 % power."
     )
     assert head.split() == [
@@ -196,7 +196,7 @@ def test_a_category_has_boxed_cases_holm_and_the_share_that_counts(overread: Ove
     assert some["needed"]["cases"] == pytest.approx(2 * 136 / 0.8, abs=1)
     assert some["needed"]["patients"] == some["needed"]["cases"] / 2
     shown = overread("power", *words, "--readers", "5").out
-    assert "boxed cases: a reader that uses 10 % of the images and flips 2 % by chance" in shown
+    assert "boxed cases: a model that uses 10 % of the images and flips 2 % by chance" in shown
     assert "Holm's strictest step" in shown
 
 

@@ -21,7 +21,7 @@ def test_a_long_table_is_whole_and_can_be_filtered(rows: int, long: bool) -> Non
 def test_numbers_stand_to_the_right_and_words_do_not() -> None:
     rows = (("a", "1.5 [1.0, 2.0] n=3", "3.11.9"), ("b", "n/a", "1a"))
     made = grid(("reader", "rate", "version"), rows, "t")
-    assert '<th scope="col">reader</th><th scope="col" class="num">rate</th>' in made
+    assert '<th scope="col">model</th><th scope="col" class="num">rate</th>' in made
     assert made.count('<td class="num">') == 2
     assert "<td>3.11.9</td>" in made
 

@@ -160,7 +160,7 @@ def test_a_sample_goes_to_a_person_and_comes_back(overread: Overread, folder: Pa
 def test_what_people_checked_puts_numbers_right(overread: Overread, folder: Path) -> None:
     *_, write = (line for line in COMMANDS if "judge-sample" in line)
     (again,) = (line for line in COMMANDS if "people=" in line)
-    assert f"Where you judged {FEWEST} answers of a reader in a mode or more" in PLAIN
+    assert f"Where you judged {FEWEST} answers of a model in a mode or more" in PLAIN
     assert overread(*sped(COMMANDS[0])).code == 0
     assert overread(*sped(write)).code == 0
     sheet, key = (

@@ -134,7 +134,7 @@ def test_the_page_has_the_four_questions_and_no_rule_is_left_out() -> None:
 
 
 def test_the_page_names_what_is_compared() -> None:
-    _, after = PAGE.split("## Comparing readers\n")
+    _, after = PAGE.split("## Comparing models\n")
     table = after.split("| run | compared")[1].split("\n\n")[0]
     for benchmark in BENCHMARKS:
         (row,) = re.findall(rf"^\| `{benchmark}` \| (.*) \|$", table, re.M)

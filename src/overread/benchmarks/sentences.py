@@ -95,7 +95,7 @@ def listed(words: Sequence[str], last: str = "and") -> str:
 def readers_listed(readers: Iterable[str]) -> str:
     """Up to four readers by name, otherwise how many."""
     names = list(dict.fromkeys(readers))
-    return listed(names) if len(names) <= _NAMED else f"{len(names)} readers"
+    return listed(names) if len(names) <= _NAMED else f"{len(names)} models"
 
 
 def largest(records: Iterable[Measure]) -> Measure:
@@ -226,7 +226,7 @@ def decoded(temperature: float, tokens: str) -> str:
     """How replies were decoded, for the end of a sentence."""
     return (
         f"replies were decoded at temperature {temperature:g} with at most {tokens}, unless a "
-        "reader's own settings, kept in the run's record, say otherwise."
+        "model's own settings, kept in the run's record, say otherwise."
     )
 
 

@@ -66,7 +66,7 @@ COMMANDS: Final = Commands(
         "completion": "completion:completion",
         "probe": Commands(
             "overread probe",
-            "Readers without words: a frozen encoder and a head for each finding.",
+            "Models without words: a frozen encoder and a head for each finding.",
             {"fit": "probe:fit"},
         ),
         "store": Commands(

@@ -34,7 +34,7 @@ def report(
     ] = None,
     figures: Annotated[Path | None, Option(help="A folder for figures: SVG, PDF, PNG.")] = None,
     eee: Annotated[
-        Path | None, Option(help="A folder for Every Eval Ever records, one for each reader.")
+        Path | None, Option(help="A folder for Every Eval Ever records, one for each model.")
     ] = None,
     include_images: options.IncludeImages = False,
     cases: Annotated[int | None, Option(help="How many cases the page embeds (60).")] = None,

@@ -61,7 +61,7 @@ def power(
 ) -> int:
     """How many cases, and patients, are needed to show what you want to show.
 
-    For an interval of a width (--rate --half-width), to tell two readers apart (--rates), to show
+    For an interval of a width (--rate --half-width), to tell two models apart (--rates), to show
     that one is no worse (--margin) or equivalent (--both-sides), or to reach a --category.
 
     Example: overread power --rates 0.85,0.80 --discordant 0.15 --per-patient 2
@@ -118,7 +118,7 @@ def _needed_table(found: Power) -> Table:
     if found.discordant is not None:
         notes.append(f"Only one of the two is right in {100 * found.discordant:.3g} % of cases.")
     elif powered and found.behaviour is None:
-        notes.append("Readers that err independently; with --discordant fewer cases may do.")
+        notes.append("Models that err independently; with --discordant fewer cases may do.")
     return Table(
         name="power",
         title="Cases and patients needed",

@@ -55,7 +55,7 @@ def fit(
     ] = None,
     json: options.Json = False,
 ) -> int:
-    """Fit a logistic head for each finding on a frozen encoder: a `probe:` reader.
+    """Fit a logistic head for each finding on a frozen encoder: a `probe:` model.
 
     Example: overread probe fit --train phantom:1600:7 --cases phantom:480 --other-patients
     --encoder builtin --out probe

@@ -70,7 +70,7 @@ def plan(
     engine: options.Engine = "local",
     concurrency: options.Concurrency = None,
     requests: Annotated[
-        Path | None, Option(help="Also write every request here, for recorded: readers.")
+        Path | None, Option(help="Also write every request here, for recorded: models.")
     ] = None,
     batch: Annotated[
         Path | None, Option(help="A new folder for batch files of what has no reply yet.")
@@ -348,7 +348,7 @@ def judge(
     wide: options.Wide = False,
     json: options.Json = False,
 ) -> int:
-    """Have a finished or imported run judged, and measure it again. No reader is asked.
+    """Have a finished or imported run judged, and measure it again. Only judges are asked.
 
     Judges that judged it before stay; verdicts are kept, and resumed by the same command.
 

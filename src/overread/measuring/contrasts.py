@@ -269,7 +269,7 @@ def rank_correlation(
     x, y = [one for one, _ in known], [other for _, other in known]
     rho = spearman(x, y) if len(known) > 2 else None
     if rho is None:
-        return noted(made, NOTHING, "fewer than three readers, or all alike")
+        return noted(made, NOTHING, "fewer than three models, or all alike")
     p, method = spearman_asymptotic_p(rho, len(known)), "asymptotic t"
     if exact:
         p, method = spearman_exact_p(x, y)

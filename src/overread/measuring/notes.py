@@ -24,7 +24,7 @@ NOT_INFERIOR: Final = "not_inferior"
 INFERIOR: Final = "inferior"
 EQUIVALENT: Final = "equivalent"
 FLAGS: Final[Mapping[str, str]] = {
-    NO_PICTURE: "the reader gets no picture",
+    NO_PICTURE: "the model gets no picture",
     ONE_CLUSTER: "one item has no interval",
     ALIKE: "no interval: every resample gives the same",
     NOTHING: "nothing to count",

@@ -17,6 +17,7 @@ from typing import Any, Final
 import msgspec
 
 from overread import viewer
+from overread.typeset import heading_of
 
 # Controls but tab and line feed, changes of direction, marks without width, halves of characters.
 # Joiners are left alone: Persian and Indic words are written with them. elements.js has the same.
@@ -127,7 +128,7 @@ def grid(columns: Sequence[str], rows: Sequence[Sequence[str]], label: str) -> s
         for at in range(len(columns))
     ]
     head = "".join(
-        f'<th scope="col"{_NUMBERS if number else ""}>{shown(column)}</th>'
+        f'<th scope="col"{_NUMBERS if number else ""}>{shown(heading_of(column))}</th>'
         for column, number in zip(columns, numbers, strict=True)
     )
     body = "\n".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in rows)

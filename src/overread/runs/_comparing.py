@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 _MARGIN_NOTE: Final = (
-    "Margin: not worse, where the 95 % interval leaves out that the first reader is worse by more; "
+    "Margin: not worse, where the 95 % interval leaves out that the first model is worse by more; "
     "equivalent, where it leaves out more either way; worse, where it leaves out anything less. "
     "Each pair by itself, not corrected for their number."
 )
@@ -298,7 +298,7 @@ class _Together:
         partial = [str(run.folder) for run in self.runs if run.record.partial]
         if len(set(sizes)) > 1 or partial:
             yield (
-                f"Compared on the cases that both readers of a pair have; the runs have "
+                f"Compared on the cases that both models of a pair have; the runs have "
                 f"{', '.join(map(str, sizes))} cases"
                 + (f", {', '.join(partial)} a sample of the set." if partial else ".")
             )

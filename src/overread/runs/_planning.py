@@ -221,7 +221,7 @@ def _not_counted(bench: Benchmark) -> Iterator[str]:
     more = ["what follows from the replies"] * bool(bench.follows)
     more += ["what is timed"] * bool(bench.times)
     if more:
-        yield f"{' and '.join(more)} comes on top of this forecast, for readers and judges."
+        yield f"{' and '.join(more)} comes on top of this forecast, for models and judges."
 
 
 class _UnknownSource(Exception):

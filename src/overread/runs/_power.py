@@ -329,10 +329,10 @@ def _sentence(claim: Claim, rates: tuple[float, ...], goal: float | None, needed
         wide = f"{200 * (goal or 0.0):.4g} points"
         return f"{cases}: the 95 % interval of a share of {first} is {wide} wide."
     shown = {
-        "apart": f"readers that are right in {first} and {second} are told apart",
-        "not inferior": f"a reader of {first} is shown to be no worse than one of {second} by "
+        "apart": f"models that are right in {first} and {second} are told apart",
+        "not inferior": f"a model of {first} is shown to be no worse than one of {second} by "
         f"{points}",
-        "equivalent": f"readers of {first} and {second} are shown to be within {points}",
+        "equivalent": f"models of {first} and {second} are shown to be within {points}",
     }[claim]
     return f"{cases}: {shown} with {100 * needed.power:.4g} % power."
 
@@ -366,10 +366,10 @@ def _of_word(asked: _Asked) -> Power:
         return Needed(*of, power, cases, math.ceil(cases / of.per_patient - 1e-9))
 
     needed, others = _needed(asked, pilot, cases_of)
-    who = "the pilot's reader"
+    who = "the pilot's model"
     if asked.pilot is None:
         does = f"uses {100 * (asked.uses or 0.0):.4g} % of the images"
-        who = f"a reader that {does} and flips {100 * (asked.flips or 0.0):.4g} % by chance"
+        who = f"a model that {does} and flips {100 * (asked.flips or 0.0):.4g} % by chance"
     each = needed.per_patient
     of = "" if each == 1 else f" ({needed.patients:,} patients with {each:.3g} each)"
     right = "" if counted == 1 else f", of which {100 * counted:.3g} % count"

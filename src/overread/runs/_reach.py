@@ -49,7 +49,7 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True):
         alike = ", a patient's cases correlating by 0.5" * (self.effect > 1)
         first = (
             f"{self.cases:,} cases{of} give a share of 50 % ± {halves[0]} points and one of 90 % "
-            f"± {halves[1]}; between two readers they show {shown} with 80 % power{alike}."
+            f"± {halves[1]}; between two models they show {shown} with 80 % power{alike}."
         )
         return first
 

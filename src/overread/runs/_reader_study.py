@@ -465,7 +465,7 @@ def study_tables(found: StudyFound) -> Iterator[oc.Table]:
         yield oc.Table(
             name="people",
             title="People as readers",
-            columns=("reader", *names),
+            columns=("person", *names),
             rows=tuple(
                 (name, *(cell(by.get((name, measure))) for measure in names))
                 for name in found.people
@@ -482,10 +482,11 @@ def study_tables(found: StudyFound) -> Iterator[oc.Table]:
     }
     for (name, title), rows in kinds.items():
         if rows:
+            who = "model" if name == "differences" else "person"
             yield oc.Table(
                 name=name,
                 title=title,
-                columns=("reader", "measure", "of", "value", "q"),
+                columns=(who, "measure", "of", "value", "q"),
                 rows=tuple(
                     (
                         one.reader,

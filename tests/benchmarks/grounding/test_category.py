@@ -126,7 +126,7 @@ def test_the_authors_have_no_minimum_and_no_insufficient():
 
 def test_a_reader_without_pictures_is_said_to_be_one():
     word, note = said(findings((0, 150), (400, 400), (150, 150)), POINTS, sees=False)
-    assert (word, note) == ("ignores image", "the reader gets no picture")
+    assert (word, note) == ("ignores image", "the model gets no picture")
 
 
 @pytest.mark.parametrize(

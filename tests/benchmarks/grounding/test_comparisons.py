@@ -244,7 +244,7 @@ def test_the_gap_to_the_best_text_only_reader(readers, edition):
     found = measured(readers({"t": TEXT, "u": TEXT, "v": VISION}, **words), edition)
     record = found("text_gap", "a")
     assert record.value == pytest.approx(0.9 - 0.6)
-    of_two = "; the best of 2 text-only readers, by the same answers"
+    of_two = "; the best of 2 text-only models, by the same answers"
     assert record.note == "u: 0.6000" + of_two * (edition == "corrected")
     assert (record.p is None) == (record.low is None)
     assert (record.low is None) == (edition == "authors")
@@ -255,7 +255,7 @@ def test_the_gap_to_the_best_text_only_reader(readers, edition):
 @EDITIONS
 def test_without_a_text_only_reader_the_gap_is_null(readers, edition):
     record = measured(readers(a="1" * 12, b="0" * 12), edition)("text_gap", "a")
-    assert (record.value, record.note) == (None, "no text-only reader in this run")
+    assert (record.value, record.note) == (None, "no text-only model in this run")
 
 
 def test_a_text_only_reader_that_never_answered_is_no_baseline(bench):
@@ -265,7 +265,7 @@ def test_a_text_only_reader_that_never_answered_is_no_baseline(bench):
         "t": {"original": {f"c{i}": -1 for i in range(12)}},
     }
     found = measured(bench.tables(cases, answers, {"t": TEXT}))
-    assert found("text_gap", "a").note == "no text-only reader in this run"
+    assert found("text_gap", "a").note == "no text-only model in this run"
     unread = measured(bench.tables(cases, {"t": answers["a"], "a": answers["t"]}, {"t": TEXT}))
     assert unread("text_gap", "a").note == "no parsed answer with a key"
 
@@ -437,7 +437,7 @@ def test_two_readers_have_no_rank_correlation(said):
     tables = joined(said(a=9, b=2), elsewhere(said(last=10, a=9, b=1), px=512))
     record = measured(tables, px="224,512")("rho", "", px="224,512", of="cgr")
     assert (record.value, record.p, record.n) == (None, None, 2)
-    assert record.note == "fewer than three readers, or all alike"
+    assert record.note == "fewer than three models, or all alike"
 
 
 def test_ranks_of_values():

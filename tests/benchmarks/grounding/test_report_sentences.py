@@ -203,7 +203,7 @@ def test_methods_say_what_was_asked_and_how():
         "224 x 224 pixels",
         "sent as PNG",
         "under 5 conditions",
-        "at most 10 new tokens (2048 for reasoning readers)",
+        "at most 10 new tokens (2048 for reasoning models)",
         "below 100 cases",
         "10,000 times (seed 0)",
         'the rules "corrected"',
@@ -316,7 +316,7 @@ def test_nothing_is_said_of_what_an_import_was_asked_at():
 
 def test_many_readers_are_counted_and_not_listed(bench):
     said = limitations(bench, {f"r{k}": all_four(12) for k in range(6)})
-    assert "for 6 readers." in said
+    assert "for 6 models." in said
     assert "r3" not in said
 
 
@@ -330,7 +330,7 @@ def test_no_measures_leave_what_always_holds(edition):
 
 def test_the_published_rules_are_limits_of_their_own():
     said = " ".join(Grounding.of_run("set@0", "open", "authors").limitations([]))
-    assert "favours readers that always say Yes" in said
+    assert "favours models that always say Yes" in said
     assert "GSP has no interval" in said
 
 

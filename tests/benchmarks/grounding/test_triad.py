@@ -420,7 +420,7 @@ def test_a_study_of_one_reader_is_measured_without_comparisons(bench, hundred):
     for edition in ("corrected", "authors"):
         found = measured(bench.tables(hundred, {"r": reader(hundred, 30)}), edition)
         assert not [r for r in found.measures if r.measure.startswith("diff_")]
-        assert found("text_gap", "r").note == "no text-only reader in this run"
+        assert found("text_gap", "r").note == "no text-only model in this run"
 
 
 def test_a_reader_without_pictures_is_said_to_be_one(bench, hundred):
@@ -429,10 +429,10 @@ def test_a_reader_without_pictures_is_said_to_be_one(bench, hundred):
         hundred, {"r": {**blind, "swap": blind["original"]}}, {"r": Traits(modality="text")}
     )
     record = measured(tables, category="points")("category", "r")
-    assert (record.label, record.note) == ("ignores image", "the reader gets no picture")
+    assert (record.label, record.note) == ("ignores image", "the model gets no picture")
     # By construction, though of 120 cases without a change as many as 2.5 % may change.
     tested = measured(tables)("category", "r")
-    assert (tested.label, tested.note) == ("ignores image", "the reader gets no picture")
+    assert (tested.label, tested.note) == ("ignores image", "the model gets no picture")
 
 
 def test_who_is_shown_pictures_ignores_them_only_within_the_margin(bench, hundred):

@@ -225,7 +225,7 @@ def test_methods_say_what_was_asked_and_how():
         "errs by less than 3 frames (two observers differ by 2 to 4)",
         "3 contexts",
         "10 seeds (2020 to 2029) of 3 passes with the server's own sampling",
-        "at most 30 new tokens (2048 for reasoning readers)",
+        "at most 30 new tokens (2048 for reasoning models)",
         "resample patients with all their videos 100 times (seed 0)",
         'the rules "corrected+boot=100"',
         "median of the other patients' true frames",

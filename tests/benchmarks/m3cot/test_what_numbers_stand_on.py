@@ -85,7 +85,7 @@ def test_who_gets_no_picture_cannot_depend_on_it(modality):
         return
     for record in (effect, kept):
         assert (record.value, record.low, record.p) == (None, None, None)
-        assert record.note == "the reader gets no picture"
+        assert record.note == "the model gets no picture"
 
 
 @pytest.mark.parametrize("strange", [0, 1])

@@ -289,7 +289,7 @@ def test_what_names_no_option_is_noted_for_both_sides():
 def test_who_gets_no_picture_cannot_depend_on_it():
     for record in both(run_without("AABB", "ABBB", blind=("one",))):
         assert record.value is None
-        assert record.note == "the reader gets no picture"
+        assert record.note == "the model gets no picture"
 
 
 def test_items_of_one_image_flip_together():

@@ -367,7 +367,7 @@ def test_what_has_no_correlation_has_no_number() -> None:
     assert scale_measures(scores(0.1, 0.2, 0.3), readers(None, None, None)) == []
     few = scale_measures(scores(0.1, 0.2, 0.3), readers(7, 8, None))
     assert [(one.value, one.n) for one in few] == [(None, 2)] * 2
-    assert few[0].note == "needs 3 readers with params_b and this score"
+    assert few[0].note == "needs 3 models with params_b and this score"
     alike = scale_measures(scores(0.1, 0.2, 0.3), readers(7, 7, 7))
     assert {one.note for one in alike} == {"sizes or scores do not vary"}
     assert {one.value for one in scale_measures(scores(0.2, 0.2, 0.2), readers(1, 2, 3))} == {None}

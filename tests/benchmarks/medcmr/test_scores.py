@@ -169,7 +169,7 @@ def test_a_reader_without_pictures_cannot_miss_them() -> None:
     ]
     records = measured(cases, answers, verdicts, blind=("r",))
     record = found(records, "diff_score", condition="blank", versus="original")
-    assert (record.value, record.note) == (None, "the reader gets no picture")
+    assert (record.value, record.note) == (None, "the model gets no picture")
 
 
 def test_nothing_is_made_up_where_nobody_judged() -> None:

@@ -312,7 +312,7 @@ def always_yes(figures: Figures) -> Iterator[Flag]:
             if right > asked // 2:
                 yield Flag(
                     where="Supplementary Table 4",
-                    what="a reader that says Yes to everything is right on a label-balanced sample",
+                    what="a model that says Yes to everything is right on a label-balanced sample",
                     found=f"{right} of {sample.record.n} right",
                     expected=f"at most {asked // 2}: the sample holds positive cases only",
                     reader=system.name,
@@ -349,7 +349,7 @@ def blind_to_resolution(figures: Figures) -> Iterator[Flag]:
         if abs(again - expected) > _SURPRISING * spread:
             yield Flag(
                 where="Supplementary Table 5",
-                what="a reader without pictures is right far more often at another resolution",
+                what="a model without pictures is right far more often at another resolution",
                 found=f"{again} of {_AT_512} at 512 px",
                 expected=f"about {expected:.0f}, as {n} of {boxed} at 224 px",
                 reader=system.name,

@@ -205,7 +205,7 @@ def test_a_reader_left_out_of_one_run_does_not_slip_through() -> None:
         ("hearts", "a", "pass"),
         ("hearts", "b", "fail"),
     ]
-    assert found[-1].says == "was not measured: the reader is in no run of heartbeat"
+    assert found[-1].says == "was not measured: the model is in no run of heartbeat"
     assert {one.outcome for one in judge(policy, [looked, hearts], ["a"])} == {"pass"}
 
 

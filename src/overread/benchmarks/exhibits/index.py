@@ -290,7 +290,8 @@ def _records(index: Index, measure: str, words: Words) -> list[Measure]:
     return [
         record
         for record in index.every(measure)
-        if record.reader  # what is said of all together is nobody's
+        # What is said of all together is nobody's; what is said of a judge is his.
+        if (record.reader or "judge" in record.by)
         and within.items() <= record.by.items()
         and set(record.by) - _COMPARED - within.keys() == by
     ]

@@ -204,7 +204,7 @@ def _ece(run: Study, m: Marks, found: Calibrated, made: Measure) -> Measure:
     made = with_method(replace(made, value=value, p=p), how)
     if value is not None and plain is not None:
         made = replace(made, beside=(plain, value))
-    return noted(made, DEBIASED, "less what chance adds; p is that of a calibrated reader")
+    return noted(made, DEBIASED, "less what chance adds; p is that of a calibrated model")
 
 
 def _calibration_error(

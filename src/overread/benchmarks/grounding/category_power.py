@@ -207,7 +207,7 @@ def why_none(word: Word, reader: Behaviour, margin: float = MARGIN) -> str:
     if word == "ignores":
         return (
             f"{changed}, which no number of cases shows to be below {100 * margin:g} %. Give a "
-            "wider --margin, or a reader that changes less."
+            "wider --margin, or a model that changes less."
         )
     if reader.changed < margin:
         return (
@@ -237,7 +237,7 @@ def notes_on(
     if reader.again is None:
         yield "Nothing was asked again in the pilot, nor is it here."
     if readers > 1:
-        yield f"The test is at {100 * LEVEL:g} % over {readers} readers, Holm's strictest step."
+        yield f"The test is at {100 * LEVEL:g} % over {readers} models, Holm's strictest step."
     yield "Boxed cases count that it answers right; with --rate only that share of them does."
 
 
@@ -301,7 +301,7 @@ def reachable_words(
     clustering = effect(tested)
     shares = [smallest_use(len(tested), flips, effect=clustering) for flips in _FLIPS_TOLD]
     uses = [
-        "no reader" if one is None else f"a reader that uses {100 * one:.2g} % of the images"
+        "no model" if one is None else f"a model that uses {100 * one:.2g} % of the images"
         for one in shares
     ]
     yield (
@@ -310,7 +310,7 @@ def reachable_words(
     )
     untouched, worth = declared(0.0, 0.0), int(len(with_box) / effect(with_box))
     if chance_of_ignoring(worth, untouched, margin=edition.margin):
-        yield "A reader that nothing changes is shown to be `ignores image`."
+        yield "A model that nothing changes is shown to be `ignores image`."
     else:
         needed = cases_for_word("ignores", untouched, margin=edition.margin)
         yield f"`ignores image` is out of reach: it needs {needed:,} independent boxed cases."
@@ -322,7 +322,7 @@ def reachable_words(
         )
     else:
         yield (
-            "No box elsewhere in the body is asked, only one in a corner: a reader that any box "
+            "No box elsewhere in the body is asked, only one in a corner: a model that any box "
             "over the body disturbs would be taken for one that looks."
         )
 

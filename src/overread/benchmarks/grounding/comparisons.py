@@ -292,7 +292,7 @@ def _make_text_gap(run: Study, m: Marks) -> Iterator[Measure]:
     theirs = {one.reader: overall(run, one, "accuracy").value for one in run.text_only}
     known = {name: rate for name, rate in theirs.items() if rate is not None}
     if not known or mine.value is None:
-        why = "no text-only reader in this run" if not known else "no parsed answer with a key"
+        why = "no text-only model in this run" if not known else "no parsed answer with a key"
         yield noted(made, NOTHING, why)
         return
     best = max(known, key=lambda name: known[name])
@@ -301,7 +301,7 @@ def _make_text_gap(run: Study, m: Marks) -> Iterator[Measure]:
         yield replace(made, value=mine.value - known[best], n=mine.n)
         return
     if len(known) > 1:
-        made = remarked(made, f"the best of {len(known)} text-only readers, by the same answers")
+        made = remarked(made, f"the best of {len(known)} text-only models, by the same answers")
     one, two = (outcomes(_counted(run, marks, "accuracy")) for marks in (m, run.of(best)))
     yield paired(made, one, two, run.clusters)
 
@@ -333,14 +333,14 @@ SPECS: Final = (
     ),
     Spec(
         name="text_gap",
-        says="accuracy less that of the best text-only reader",
+        says="accuracy less that of the best text-only model",
         unit=POINTS,
         make=_make_text_gap,
     ),
     *(
         Spec(
             name=f"diff_{metric}",
-            says=f"{metric} of a reader less that of another, on the cases both decided",
+            says=f"{metric} of a model less that of another, on the cases both decided",
             unit=POINTS,
             better=BY_NAME[metric].better,
             make=_difference_maker(f"diff_{metric}"),

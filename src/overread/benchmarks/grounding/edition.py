@@ -55,7 +55,7 @@ class Edition(rules.EditionRules, frozen=True, kw_only=True):
         intervals            | bootstrap  | wilson       | How a proportion gets its interval [D16,
             D17].
         minimum_n            | 0          | 100          | Cases CGR, UAR and IS each need before a
-            reader gets a category [D21].
+            model gets a category [D21].
         gsp                  | difference | paired       | GSP from two rates over their own cases,
             or case by case over the same.
         category_needs_gsp   | no         | yes          | Whether "uses image" needs a GSP above
@@ -63,12 +63,12 @@ class Edition(rules.EditionRules, frozen=True, kw_only=True):
         category             | points     | tested       | Whether rates as they stand make the
             category, or one-sided tests and the ends of intervals.
         margin               | 0.02       | 0.02         | The share of answers that changed images
-            may change at most in a reader that ignores them (tested).
+            may change at most in a model that ignores them (tested).
         confidence           | hard       | null         | P(Yes) without log-probabilities: the
             answer itself as 0 or 1, or nothing [D9].
         stability            | correct    | correct      | Whose answers the headline IS counts:
             those correct on the original, or all parsed [D3].
-        vision_on_sentences  | yes        | no           | Whether a reader without text is scored
+        vision_on_sentences  | yes        | no           | Whether a model without text is scored
             on questions about a sentence [D23].
         failures             | as_text    | apart        | Whether a refusal is parsed like any
             text, and an unanswered trial counted as unparsed [D28].

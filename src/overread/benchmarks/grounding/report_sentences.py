@@ -207,7 +207,7 @@ def methods(rules: Edition, options: Options, asked_under: str | None = None) ->
 def _asked_sentences(shown: Edition, options: Options) -> Iterator[str]:
     words = question("", "[finding]", None, options.phrasing)
     yield (
-        f'Of each case readers were asked: "{words}"; of a sentence of a report, whether it '
+        f'Of each case models were asked: "{words}"; of a sentence of a report, whether it '
         "describes the image accurately."
     )
     shows = _SAID.words["conditions"]
@@ -247,8 +247,8 @@ def _asked_sentences(shown: Edition, options: Options) -> Iterator[str]:
     plain, thinking = DECODING[False], DECODING[True]
     yield (
         f"Decoding was {'greedy' if plain.greedy else 'sampled'} with at most {plain.max_tokens} "
-        f"new tokens ({thinking.max_tokens} for reasoning readers), unless a reader's own settings "
-        "say otherwise; readers without images got the question alone."
+        f"new tokens ({thinking.max_tokens} for reasoning models), unless a model's own settings "
+        "say otherwise; models without images got the question alone."
     )
     yield from _ASKED_AGAIN[options.repeat]
 
@@ -257,11 +257,11 @@ def _category_sentence(rules: Edition) -> str:
     least = f", and no category is given below {rules.minimum_n} cases under any of the three"
     if rules.category == "tested":
         return (
-            "A reader is unstable where the interval of IS lies below "
+            "A model is unstable where the interval of IS lies below "
             f"{category.UNSTABLE_BELOW} %; ignores the image where changed images change the "
             f"answer to fewer than {100 * rules.margin:g} % of the cases (upper one-sided 95 % "
             "bound); and uses it where the target mask flips more answers than a box elsewhere (a "
-            "matched one where asked; one-sided sign flips by patient, Holm over the readers "
+            "matched one where asked; one-sided sign flips by patient, Holm over the models "
             f"of the run at {100 * category.LEVEL:g} %) and than asking again does on the same "
             f"cases, and the interval of IS starts at {category.STEADY_FROM} % or above; all else "
             f"is indeterminate{least if rules.minimum_n else ''}."
@@ -271,7 +271,7 @@ def _category_sentence(rules: Edition) -> str:
         needs.append("a lower bound of GSP above 0")
     uses = listed([*needs, f"IS of at least {category.STEADY_FROM} %"])
     return (
-        f"A reader is unstable below an IS of {category.UNSTABLE_BELOW} %, ignores the image where "
+        f"A model is unstable below an IS of {category.UNSTABLE_BELOW} %, ignores the image where "
         f"CGR is 0, UAR 100 % and IS 100 %, and uses it with {uses}; all else is "
         f"indeterminate{least if rules.minimum_n else ''}."
     )

@@ -67,11 +67,11 @@ class Options(rules.AskedOptions, frozen=True, kw_only=True):
         modes         |              | What is asked; steps and order are judged of `cot` only.
         images        |              | Also `blank`, a black image of the same size, and `swap`,
             another item's of the same task.
-        follow = none |              | Also `truncated`, the answer after half of the reader's own
+        follow = none |              | Also `truncated`, the answer after half of the model's own
             reasoning, and `answer_first`, before any.
         px            |              | The longer side of an image at most.
         max_tokens    |              | Tokens of a reply at most.
-        temperature   |              | Temperature, unless the reader's spec has one.
+        temperature   |              | Temperature, unless the model's spec has one.
         timing        |              | How many items are timed, one at a time, the two modes in
             turn.
         checks        | judges       | Items whose control replies each judge judges first, to see

@@ -238,7 +238,7 @@ def _texts(case: MedCase) -> Iterator[tuple[str, str]]:
     if case.kind == "open":
         yield "true answer", case.answer
     if case.caption:
-        yield "what experts wrote of the image (no model saw it)", case.caption
+        yield "what experts wrote of the image (not shown to those who answered)", case.caption
 
 
 # ---------------------------------------------------------------- some items on the page

@@ -82,10 +82,10 @@ class Options(rules.AskedOptions, frozen=True, kw_only=True):
             of them, or a csv with a column `case`.
         px              |                | The longer side of an image at most; 0 leaves it as it
             is.
-        letter_tokens   |                | Of a reply that is a letter; 2048 for a reader that
+        letter_tokens   |                | Of a reply that is a letter; 2048 for a model that
             reasons.
         open_tokens     |                | Of an open reply.
-        temperature = 0 |                | Unless the reader's spec has one.
+        temperature = 0 |                | Unless the model's spec has one.
         logprobs        |                | Alternatives of the first token asked for with a letter.
         language        |                | Items of one language, where a set says it.
         checks          | judges         | Items whose control replies each judge judges first.
@@ -97,7 +97,7 @@ class Options(rules.AskedOptions, frozen=True, kw_only=True):
         ranks           | measured files | Ranked replies, several by commas.
         people          | measured files | Filled sheets of `judge-sample`, several by commas
             ([judging.md](judging.md#numbers-put-right)).
-        pairs           | measured       | `BASE>MEDICAL`, two readers; several by commas.
+        pairs           | measured       | `BASE>MEDICAL`, two models; several by commas.
     """
 
     kinds: Annotated[tuple[str, ...], rules.some_of(*KINDS)] = KINDS

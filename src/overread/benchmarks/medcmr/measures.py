@@ -253,12 +253,12 @@ def _correlations(
     by = {"of": of, "with": "log_params", **({"dimension": dimension} if dimension else {})}
     started = Measure(reader="", measure="r", by=by, n=len(names))
     if r is None:
-        few = f"needs {_LEAST} readers with params_b and this score"
+        few = f"needs {_LEAST} models with params_b and this score"
         why = few if len(names) < _LEAST else "sizes or scores do not vary"
         yield from (replace(started, measure=measure, note=why) for measure in ("r", "rho"))
         return
     if (bounds := fisher_interval(r, len(names))) is None:
-        why = "no interval: needs 4 readers that are not on one line"
+        why = "no interval: needs 4 models that are not on one line"
         yield replace(started, value=r, note=why)
     else:
         yield replace(started, value=r, low=bounds[0], high=bounds[1], method="fisher z")

@@ -251,7 +251,7 @@ def _judged(study: Study) -> list[Marks]:
 
 SCORE_BY_CASE: Final = Spec(
     name="score",
-    says="S by the judges that all readers have in common",
+    says="S by the judges that all models have in common",
     of=_common_score,
     conditions=lambda study, marks: (PLAIN,) if marks in _judged(study) else (),
     by_case=True,

@@ -213,7 +213,7 @@ def _of_rule(
             else:
                 yield _margin(rule, run, reader, rule.margin, paired)
         if not having:
-            where = f"the reader is in no run of {rule.benchmark}"
+            where = f"the model is in no run of {rule.benchmark}"
             says = where if about else f"no run of {rule.benchmark} was given"
             yield _ruling(rule, None, reader, _missing(rule, f": {says}"))
 

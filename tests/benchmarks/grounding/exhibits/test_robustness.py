@@ -94,7 +94,7 @@ def test_only_readers_with_a_value_in_both_runs_are_correlated():
     first, second = run(0.1, None, 0.3, 0.4, 0.5), run(0.1, 0.2, None, 0.4)
     (record,) = transfer(first, second, NOBODY)
     assert (record.n, record.value) == (2, None)
-    assert record.note == "fewer than three readers, or all alike"
+    assert record.note == "fewer than three models, or all alike"
     assert transfer(run(0.1), run(0.1, measure="cgr"), NOBODY) == []
 
 
@@ -117,5 +117,5 @@ def test_the_table_says_what_stands_on_what():
     assert table.notes == (
         "uar over all models (n=3): Spearman 0.500, p 1 (exact).",
         "uar over models that read (n=2): no rank correlation; "
-        "fewer than three readers, or all alike.",
+        "fewer than three models, or all alike.",
     )

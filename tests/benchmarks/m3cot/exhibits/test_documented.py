@@ -39,7 +39,7 @@ def test_the_page_names_every_exhibit_in_its_order():
 def test_the_page_has_the_numbers_of_the_code():
     assert f"cut after {CUT} characters, the question after {2 * CUT}" in PLAIN
     words = {4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
-    assert f"{words[len(LOOKS)]} readers are drawn at most" in PLAIN
+    assert f"{words[len(LOOKS)]} models are drawn at most" in PLAIN
     assert f"`{UNFIT}` stands beside every number" in PLAIN
 
 

@@ -44,6 +44,6 @@ def test_the_page_has_the_numbers_of_the_code():
     plain = " ".join(section().split())
     assert f"cut after {CUT} characters, the question after {2 * CUT}" in plain
     words = {4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
-    assert f"{words[len(LOOKS)]} readers are drawn at most" in plain
+    assert f"{words[len(LOOKS)]} models are drawn at most" in plain
     assert f"`*` marks groups of fewer than {FEW} items" in plain
     assert f"`{UNFIT}` stands beside every number" in plain
