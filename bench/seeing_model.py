@@ -413,12 +413,12 @@ def main() -> None:
     if given.radiographs and not (given.radiographs / "manifest.csv").is_file():
         parser.error(f"{given.radiographs} has no manifest.csv with the columns image and patient")
     torch.set_num_threads(1)  # more would wait for each other, and sum in another order
-    model, tokenizer = frozen_smollm()
     out = given.folder
-    make(of_phantoms(given.films), model, tokenizer, out / "looks", out / "cut")
+    make(of_phantoms(given.films), *frozen_smollm(), out / "looks", out / "cut")
     if given.radiographs:
         task = of_halves(given.radiographs, out / "halves")
-        make(task, model, tokenizer, out / "halves-looks", out / "halves-cut")
+        # Loaded anew: saving adds a token, and the second must not depend on the first.
+        make(task, *frozen_smollm(), out / "halves-looks", out / "halves-cut")
 
 
 if __name__ == "__main__":
