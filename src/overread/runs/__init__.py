@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from overread.runs._published import published_figures, published_list
     from overread.runs._reach import reach
     from overread.runs._reader_study import (
-        study_analyse,
         study_answers,
         study_audit,
         study_export,
@@ -48,13 +47,12 @@ if TYPE_CHECKING:
         study_of_candidates,
         study_serve,
         study_settled,
-        study_sheets,
-        study_tables,
     )
     from overread.runs._reporting import gate, report, write_comparisons
     from overread.runs._running import Unfinished, run
     from overread.runs._serving import open_in_browser, serve
     from overread.runs._study import Checked, demo, plan_study, run_study, selfcheck
+    from overread.runs._study_analysis import study_analyse, study_sheets, study_tables
 
 # What each module here has for others.
 _HOMES = {
@@ -73,13 +71,14 @@ _HOMES = {
     "_published": "published_figures published_list",
     "_reach": "reach",
     "_reader_study": (
-        "study_analyse study_answers study_audit study_export study_import study_new "
-        "study_of_candidates study_serve study_settled study_sheets study_tables"
+        "study_answers study_audit study_export study_import study_new study_of_candidates "
+        "study_serve study_settled"
     ),
     "_reporting": "gate report write_comparisons",
     "_running": "Unfinished run",
     "_serving": "open_in_browser serve",
     "_study": "Checked demo plan_study run_study selfcheck",
+    "_study_analysis": "study_analyse study_sheets study_tables",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
 

@@ -68,6 +68,8 @@ def readings_of(study: Opened, answers: Iterable[Given], key: Mapping[str, Key])
 def form_shares(readings: Sequence[Reading]) -> Iterator[Measure]:
     """How often each answer to a choice was given: of each reader, overall and by what is known.
 
+    Of several options that are chosen together each has a share of its own.
+
     Groups are the finding, and the model where a display was about one. Whoever could not tell
     counts among all. Questions that models are asked too are measured as models are.
     """
@@ -75,7 +77,10 @@ def form_shares(readings: Sequence[Reading]) -> Iterator[Measure]:
         one
         for one in readings
         if not one.key.iteration
-        and (one.ask.kind == "choice" or (one.ask.kind == "yesno" and not one.key.request))
+        and (
+            one.ask.kind in ("choice", "several")
+            or (one.ask.kind == "yesno" and not one.key.request)
+        )
     ]
     for reader, task, question in sorted({(r.reader, r.task, r.ask.name) for r in chosen}):
         own = [
@@ -89,13 +94,14 @@ def form_shares(readings: Sequence[Reading]) -> Iterator[Measure]:
                 if one.key.facts.get(fact):
                     groups.setdefault(((fact, one.key.facts[fact]),), []).append(one)
         for by, some in groups.items():
-            for word in own[0].ask.answers:
+            for word in own[0].ask.answers or own[0].ask.options:
                 record = Measure(
                     reader=reader,
                     measure=f"{task}_{question}",
                     by={"answer": word, **dict(by)},
                 )
-                yield _share(record, [one.value == word for one in some], _patients(some))
+                hits = [word in one.value.split("\n") for one in some]
+                yield _share(record, hits, _patients(some))
 
 
 # ---------------------------------------------------------------- agreement
@@ -105,15 +111,17 @@ def agreements(readings: Sequence[Reading]) -> Iterator[Measure]:
     """How far every two readers agree on what both answered, and each with himself.
 
     `agreement` is the share of displays with the same answer; `kappa` Cohen's; of a scale
-    `kappa_weighted`, quadratic, on all of its levels [D27]. Intervals are the jackknife's by
-    patient. Who could not tell has answered so.
+    `kappa_weighted`, quadratic, on all of its levels [D27]. A ranking is compared pair by pair of
+    what is ranked: which of the two is better, or neither. Of several options chosen, `agreement`
+    is the share of displays with the same. Intervals are the jackknife's by patient. Who could not
+    tell has answered so.
     """
     for task, question in sorted({(r.task, r.ask.name) for r in readings}):
         own = [
             one
             for one in readings
             if (one.task, one.ask.name) == (task, question)
-            and one.ask.kind in ("yesno", "choice", "scale")
+            and one.ask.kind in ("yesno", "choice", "scale", "several", "ranking")
         ]
         first: dict[str, dict[tuple[str, str], Reading]] = {}
         again: dict[str, dict[tuple[str, str], Reading]] = {}
@@ -140,13 +148,19 @@ def _agreement(
     shared = [(one[place], other[place]) for place in one if place in other]
     if not shared:
         return
-    patients = _patients([first for first, _ in shared])
-    a = np.array([first.value for first, _ in shared])
-    b = np.array([second.value for _, second in shared])
+    said = [
+        (first.key.patient, a, b)
+        for first, second in shared
+        for a, b in zip(_compared(first), _compared(second), strict=True)
+    ]
+    patients = [patient for patient, _, _ in said]
+    a, b = (np.array([one[at] for one in said]) for at in (1, 2))
     yield _share(Measure(reader=reader, measure="agreement", by=by), a == b, patients)
     ask = shared[0][0].ask
+    if ask.kind == "several":
+        return
     weighted = ask.kind == "scale"
-    words = {word: at for at, word in enumerate(ask.answers)}
+    words = {word: at for at, word in enumerate(ask.answers or ("<", "=", ">"))}
     x, y = (np.array([words.get(str(word), -1) for word in some]) for some in (a, b))
 
     def kappa(keep: np.ndarray) -> float:
@@ -157,7 +171,16 @@ def _agreement(
         return nan if found is None else found
 
     name = "kappa_weighted" if weighted else "kappa"
-    yield _jackknifed(Measure(reader=reader, measure=name, by=by, n=len(shared)), kappa, patients)
+    yield _jackknifed(Measure(reader=reader, measure=name, by=by, n=len(said)), kappa, patients)
+
+
+def _compared(one: Reading) -> list[str]:
+    """What of an answer is held against another's: of a ranking, how each pair stands."""
+    if one.ask.kind != "ranking":
+        return [one.value]
+    ranks = one.ask.ranks(one.value)
+    pairs = combinations(one.ask.options, 2)
+    return ["<=>"[1 + (ranks[a] > ranks[b]) - (ranks[a] < ranks[b])] for a, b in pairs]
 
 
 def _jackknifed(record: Measure, merit, patients: Sequence[str]) -> Measure:  # type: ignore[no-untyped-def]
