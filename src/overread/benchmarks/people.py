@@ -147,6 +147,17 @@ class Decided(msgspec.Struct, frozen=True, kw_only=True):
     values: dict[str, str]
 
 
+class PeopleMeasured(msgspec.Struct, frozen=True, kw_only=True):
+    """What becomes of one kind's answers: a sheet that measuring takes under `setting`.
+
+    `measures` are made of it; where they are made without it too, those whose `by` has this key.
+    """
+
+    setting: str
+    measures: tuple[str, ...]
+    by: str = ""
+
+
 class ForPeople(msgspec.Struct, frozen=True, kw_only=True):
     """One screen for a person, and beside it what only analysts may know.
 

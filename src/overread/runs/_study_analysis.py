@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -19,8 +18,9 @@ from overread.study import packets
 from overread.study.journal import Journal
 
 if TYPE_CHECKING:
-    from overread.benchmarks.people import Decided
-    from overread.study.consensus import Place
+    from overread.benchmarks.people import PeopleMeasured
+    from overread.records import RunRecord
+    from overread.study.consensus import Said
 
 
 class StudyFound(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,37 +49,50 @@ def study_analyse(
     models' replies becomes sheets, and those runs are measured with them; what an `audit` settled
     stands in place of what its readers said.
     """
-    from overread.study import analysis
+    from overread.study import analysis, consensus
 
     if margin is not None and not 0 <= margin < inf:
         raise BadInput(f"--margin {margin}: expected 0 or more, in the unit of the measures.")
-    if margin is not None and run is None:
-        raise BadInput("--margin is for models beside people. Name their run with --run.")
     study = packets.open_study(folder)
     journal = Journal(folder, read_only=True)
     try:
         key = key_of(study, journal, "analyse", early)
-        readings = analysis.readings_of(study, journal.answers(), key)
+        answers = list(journal.answers())
     finally:
         journal.close()
+    readings = analysis.readings_of(study, answers, key)
+    said = list(consensus.said_of(study, answers, key))
+    final = [] if audit is None else said_in(audit, "analyse", early)[1]
     people = tuple(name for name in study.design.readers if any(r.reader == name for r in readings))
     # What a model is asked in the same place; of tasks that ask it twice, the first.
-    answers = {
+    replies = {
         (one.reader, one.key.request): one
         for one in reversed(readings)
         if one.key.request and not one.key.iteration and one.ask.name == "answer"
     }
-    asked = [*reversed(answers.values())]
+    asked = [*reversed(replies.values())]
     _write_readings(folder, people, asked)
     remarks: list[str] = []
-    measured = _sheets_of(study, early, audit)
-    kinds = {kind for kind, _ in measured}
-    forms = [one for one in readings if one.key.kind not in kinds]
-    measures = [*analysis.form_shares(forms), *analysis.agreements(readings)]
-    for (kind, place), rows in measured.items():
-        measures += _measured_with(study, kind, place, rows)
+    sheets = _write_sheets(study, said, key, final, run)
+    about_replies = {task.kind for task in study.design.task if task.run} & {
+        one.kind for one in sheets
+    }
+    forms = [one for one in readings if one.key.kind not in about_replies]
+    measures = [
+        *analysis.form_shares(forms),
+        *analysis.agreements(readings),
+        *analysis.conditions_apart(readings, margin),
+    ]
+    if margin is not None and run is None and not any("condition" in one.by for one in measures):
+        raise BadInput(
+            "--margin is for models beside people, or for two conditions. Name a run with --run."
+        )
+    for sheet in sheets:
+        measures += _measured_with(sheet)
     if asked:
-        bench, tables = _with_people(study, asked, run)
+        # The same sheets restrict what is measured of people.
+        words = {one.about.setting: str(one.path) for one in sheets if one.about.by}
+        bench, tables = _with_people(study, asked, run, words)
         known = frozenset(people)
         measures += [
             one
@@ -107,73 +120,105 @@ def study_analyse(
     return found
 
 
-def _sheets_of(
-    study: packets.Opened, early: bool, audit: Path | None
-) -> dict[tuple[str, str], dict[str, list[Decided]]]:
-    """By kind and run what people made of models' replies: all of them together (""), and each."""
+class _Sheet(NamedTuple):
+    """What all readers of a study together said about one run, as measuring takes it."""
+
+    kind: str
+    about: PeopleMeasured
+    run: str
+    path: Path
+
+
+def _write_sheets(
+    study: packets.Opened,
+    said: Sequence[Said],
+    key: Mapping[str, packets.Key],
+    audit: Sequence[Said],
+    run: Path | None,
+) -> list[_Sheet]:
+    """Sheets of all readers together, and of each beside them, for every kind that has one.
+
+    They are about the run of their task, or about `run`.
+    """
     from overread.benchmarks.people import Decided
     from overread.benchmarks.registry import class_of
+    from overread.judging.sheet import write_csv
     from overread.study import consensus
 
-    kinds = class_of(study.design.benchmark).people_measured if study.design.benchmark else {}
-    if not any(task.kind in kinds for task in study.design.task):
-        return {}
-    _, said, key = said_in(study.folder, "analyse", early)
-    final = [] if audit is None else said_in(audit, "analyse", early)[1]
+    design = study.design
+    bench = class_of(design.benchmark) if design.benchmark else None
+    tasks = [
+        (number, task)
+        for number, task in enumerate(design.task, 1)
+        if bench is not None and task.kind in bench.people_measured
+    ]
+    if bench is None or not tasks:
+        return []
     shown = {
         consensus.Place(one.case, one.condition, one.task): one
         for one in key.values()
         if not one.training and not one.iteration
     }
-    found: dict[tuple[str, str], dict[str, list[Decided]]] = {}
-    for number, task in enumerate(study.design.task, 1):
-        if task.kind not in kinds:
-            continue
-        own = [one for one in said if one.task == number]
-        of_task = {name: one for name, one in key.items() if one.task == number}
-        by_person: dict[str, Mapping[Place, Mapping[str, str]]] = {
-            "": consensus.joint(study, own, of_task, final)
-        }
-        by_person |= consensus.by_reader(own)
-        sheets = found.setdefault((task.kind, task.run), defaultdict(list))
-        for person, places in by_person.items():
-            for place, values in places.items():
-                one = shown[place]
-                asks = study.displays[one.display].asks
-                decided = Decided(case=one.case, facts=one.facts, asks=asks, values=dict(values))
-                sheets[person].append(decided)
-    return found
-
-
-def _measured_with(
-    study: packets.Opened, kind: str, run: str, rows: Mapping[str, Sequence[Decided]]
-) -> list[oc.Measure]:
-    """Write the sheets, and measure the run with that of all readers together.
-
-    The same as `overread measure RUN --set KIND=SHEET`: there is no other way to these numbers.
-    """
-    from overread.judging.sheet import write_csv
-    from overread.runs._kept import kept_runs, reopened
-
-    (kept,) = kept_runs([Path(run)])
     place = study.folder / "sheets"
     if place.is_symlink():
         raise BadInput(f"{place} is a link. Take it away, and analyse again.")
     place.mkdir(mode=0o700, exist_ok=True)
-    runs = sorted({task.run for task in study.design.task if task.kind == kind})
-    stem = kind if len(runs) == 1 else f"{kind}-{runs.index(run) + 1}"
-    with scratch_folder(place) as scratch:
-        for person, decided in rows.items():
+    kinds = [task.kind for _, task in tasks]
+    found: list[_Sheet] = []
+    for number, task in tasks:
+        own = [one for one in said if one.task == number]
+        of_task = {name: one for name, one in key.items() if one.task == number}
+        together = consensus.joint(study, own, of_task, audit)
+        about = bench.people_measured[task.kind]
+        stem = about.setting if kinds.count(task.kind) == 1 else f"{about.setting}-{number}"
+        for person, values in [("", together), *consensus.by_reader(own).items()]:
+            decided = [
+                Decided(
+                    case=one.case,
+                    facts=one.facts,
+                    asks=study.displays[one.display].asks,
+                    values=dict(given),
+                )
+                for at, given in values.items()
+                for one in [shown[at]]
+            ]
+            header, *cells = bench.people_rows(task.kind, decided)
             name = f"{stem}-{person}.csv" if person else f"{stem}.csv"
-            header, *cells = kept.bench.people_rows(kind, decided)
-            write_csv(scratch / name, header, cells)
-            (scratch / name).chmod(0o600)
-            (scratch / name).replace(place / name)
-    record = kept.record
-    words = record.settings | record.measured | {kind: str((place / f"{stem}.csv").absolute())}
-    bench = reopened(record, record.edition.partition("+")[0], words)
-    names = bench.people_measured[kind]
-    return [one for one in bench.measure(kept.tables) if one.measure in names]
+            with scratch_folder(place) as scratch:
+                write_csv(scratch / name, header, cells)
+                (scratch / name).chmod(0o600)
+                (scratch / name).replace(place / name)
+        if own:
+            about_run = task.run or ("" if run is None else str(run))
+            path = (place / f"{stem}.csv").absolute()
+            found.append(_Sheet(task.kind, about, about_run, path))
+    return found
+
+
+def _measured_with(sheet: _Sheet) -> list[oc.Measure]:
+    """The run measured with a sheet, where it is about one.
+
+    The same as `overread measure RUN --set SETTING=SHEET`: there is no other way to these numbers.
+    """
+    from overread.runs._kept import kept_runs
+
+    if not sheet.run:
+        return []
+    (kept,) = kept_runs([Path(sheet.run)])
+    bench = _with_words(kept.record, {sheet.about.setting: str(sheet.path)})
+    return [
+        one
+        for one in bench.measure(kept.tables)
+        if one.measure in sheet.about.measures and (not sheet.about.by or sheet.about.by in one.by)
+    ]
+
+
+def _with_words(record: RunRecord, words: Mapping[str, str]) -> Benchmark:
+    """The benchmark of a run under its last settings and these."""
+    from overread.runs._kept import reopened
+
+    settings = record.settings | record.measured | dict(words)
+    return reopened(record, record.edition.partition("+")[0], settings)
 
 
 def study_sheets(run: Path, sheets: Mapping[str, Path]) -> StudyFound:
@@ -226,7 +271,7 @@ def _write_privately(path: Path, data: bytes) -> None:
 
 
 def _with_people(
-    study: packets.Opened, asked: Sequence[Any], run: Path | None
+    study: packets.Opened, asked: Sequence[Any], run: Path | None, words: Mapping[str, str]
 ) -> tuple[Benchmark, Tables]:
     """A run's tables with a reader more for each person; without a run, tables of people alone."""
     import polars as pl
@@ -241,8 +286,11 @@ def _with_people(
         raise BadInput(
             f"{run} is a run of {kept.record.benchmark}, and the study of {design.benchmark}."
         )
-    opened = open_cases(design.benchmark, design.cases, design.edition, design.settings)
-    bench, tables = (opened, None) if kept is None else (kept.bench, kept.tables)
+    settings = design.settings | dict(words)
+    opened = open_cases(design.benchmark, design.cases, design.edition, settings)
+    bench, tables = opened, None
+    if kept is not None:
+        bench, tables = _with_words(kept.record, words) if words else kept.bench, kept.tables
     strange = (
         set() if tables is None else {one.key.case for one in asked} - set(tables.cases["case"])
     )
@@ -313,14 +361,22 @@ def study_tables(found: StudyFound) -> Iterator[oc.Table]:
         ("forms", "Forms"): [
             one for one in found.measures if "answer" in one.by and len(one.by) == 1
         ],
-        ("agreement", "Agreement of readers"): [one for one in found.measures if "task" in one.by],
-        ("differences", "Models minus readers"): [
-            one for one in found.measures if one.reader not in known
+        ("agreement", "Agreement of readers"): [
+            one for one in found.measures if "question" in one.by
+        ],
+        ("differences", "Models minus readers, and readers under two conditions"): [
+            one for one in found.measures if one.measure.startswith("diff_")
+        ],
+        ("replies", "Measured with what people said"): [
+            one
+            for one in found.measures
+            if not one.measure.startswith("diff_")
+            and (one.reader not in known or "coverage" in one.by)
         ],
     }
     for (name, title), rows in kinds.items():
         if rows:
-            who = "model" if name == "differences" else "person"
+            who = "model" if name in ("differences", "replies") else "person"
             yield oc.Table(
                 name=name,
                 title=title,

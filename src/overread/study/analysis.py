@@ -204,6 +204,80 @@ def _jackknifed(record: Measure, merit, patients: Sequence[str]) -> Measure:  # 
     return noted(record, FEW_CLUSTERS) if count < stats.FEW else record
 
 
+# ---------------------------------------------------------------- readers under two conditions
+
+
+def conditions_apart(readings: Sequence[Reading], margin: float | None = None) -> list[Measure]:
+    """`diff_right`: right answers under each further condition minus those under the first.
+
+    Right is the answer that is true of the case as it was, before anything was hidden. Conditions
+    stand in the order of the alphabet, `original` first where there is one; `versus` is the first.
+    Only cases that a reader decided under both; for all readers together those that all did, by the
+    analysis of Obuchowski, Rockette and Hillis for readers and cases like these (three readers or
+    more). With a `margin`, whether readers are not worse by more than that.
+    """
+    own = [one for one in readings if one.ask.name == "answer" and one.key.truth in ("yes", "no")]
+    found: list[Measure] = []
+    for task in sorted({one.task for one in own}):
+        right = {
+            (one.reader, one.key.condition, one.key.case): float(one.value == one.key.truth)
+            for one in own
+            if one.task == task and not one.key.iteration and one.value != CANNOT_TELL
+        }
+        patients = {one.key.case: one.key.patient for one in own}
+        names = sorted({name for _, name, _ in right}, key=lambda name: (name != "original", name))
+        readers = sorted({reader for reader, _, _ in right})
+        cases = sorted({case for _, _, case in right})
+        owners = stats.counted_from_zero(np.array([patients[case] for case in cases]))
+        table = np.array(
+            [[[right.get((r, c, case), nan) for case in cases] for r in readers] for c in names]
+        )
+        for at, name in enumerate(names[1:], 1):
+            by = {"task": task, "condition": name, "versus": names[0]}
+            family = f"right under {name} against {names[0]}"
+            alone = [
+                paired(
+                    Measure(reader=reader, measure="diff_right", by=by, family=family),
+                    table[at, number],
+                    table[0, number],
+                    owners,
+                )
+                for number, reader in enumerate(readers)
+            ]
+            record = Measure(reader=PEOPLE, measure="diff_right", by=by)
+            together = _under_both(record, table[[0, at]], owners)
+            some = [*_with_q(alone), *([] if together is None else [together])]
+            if margin is not None:
+                some = [held_to_margin(one, margin, higher=True) for one in some]
+            found += some
+    return found
+
+
+def _under_both(record: Measure, table: np.ndarray, owners: np.ndarray) -> Measure | None:
+    """ORH of readers under two conditions, over the cases that all of them decided under both."""
+    readers = table.shape[1]
+    if readers < stats.LEAST_READERS:
+        return None
+    whole = ~np.isnan(table).any(axis=(0, 1))
+    if not whole.any():
+        return None
+    table, owners = table[..., whole], owners[whole]
+    figures, parts = stats.jackknifed(lambda keep: table[..., keep].mean(axis=-1), owners)
+    beside = float(figures[1].mean()), float(figures[0].mean())
+    record = replace(record, n=int(whole.sum()), beside=beside, value=beside[0] - beside[1])
+    return _by_orh(record, stats.conditions_apart(figures, parts))
+
+
+def _by_orh(record: Measure, found: stats.MultiReader | None) -> Measure:
+    if found is None:
+        return remarked(record, "no interval: nothing varies")
+    low, high = max(-1.0, found.low), min(1.0, found.high)
+    record = replace(record, value=found.effect, se=found.se, low=low, high=high, p=found.p)
+    df = round(found.df) if np.isfinite(found.df) else None
+    record = with_method(record, Method(kind="orh", of=f"{found.readers} readers", t=df))
+    return noted(record, FEW_CLUSTERS) if found.clusters < stats.FEW else record
+
+
 # ---------------------------------------------------------------- people and models
 
 
@@ -282,15 +356,8 @@ def _against_all(
     figures, parts = stats.jackknifed(lambda keep: table[:, keep].mean(axis=1), owners)
     found = stats.model_against_readers(float(figures[0]), figures[1:], parts[:, 0], parts[:, 1:])
     beside = float(figures[0]), float(figures[1:].mean())
-    record = replace(record, n=int(whole.sum()), beside=beside)
-    if found is None:
-        value = beside[0] - beside[1]
-        return remarked(replace(record, value=value), "no interval: nothing varies")
-    low, high = max(-1.0, found.low), min(1.0, found.high)
-    record = replace(record, value=found.effect, se=found.se, low=low, high=high, p=found.p)
-    df = round(found.df) if np.isfinite(found.df) else None
-    record = with_method(record, Method(kind="orh", of=f"{found.readers} readers", t=df))
-    return noted(record, FEW_CLUSTERS) if found.clusters < stats.FEW else record
+    record = replace(record, n=int(whole.sum()), beside=beside, value=beside[0] - beside[1])
+    return _by_orh(record, found)
 
 
 def _with_q(family: Sequence[Measure]) -> list[Measure]:

@@ -210,7 +210,8 @@ class MedCMR(Benchmark):
     ) -> Iterator[ForPeople]:
         return for_people.for_people(self, kind, tables, readers)
 
-    def people_rows(self, kind: str, decided: Sequence[Decided]) -> list[tuple[str, ...]]:
+    @classmethod
+    def people_rows(cls, kind: str, decided: Sequence[Decided]) -> list[tuple[str, ...]]:
         return for_people.sheet_rows(kind, decided)
 
     def controls(self) -> Mapping[str, Reader]:

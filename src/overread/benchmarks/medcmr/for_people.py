@@ -17,7 +17,7 @@ from overread.benchmarks.letter_parser import LETTERS
 from overread.benchmarks.medcmr.cases import MedCase
 from overread.benchmarks.medcmr.people_sheets import ERRORS, replies_to_rank, sample_errors
 from overread.benchmarks.medcmr.verdict_parser import COMPONENTS
-from overread.benchmarks.people import CANNOT_TELL, Ask, Decided, ForPeople
+from overread.benchmarks.people import CANNOT_TELL, Ask, Decided, ForPeople, PeopleMeasured
 from overread.case import BadInput
 
 if TYPE_CHECKING:
@@ -27,7 +27,10 @@ KINDS: Final = {
     "ranks": "replies of several models to an open item, ranked on four dimensions",
     "errors": "wrong answers to multiple-choice items, each with the reason why",
 }
-MEASURED: Final = {"ranks": ("win_ratio", "win_ratio_gap", "rho"), "errors": ("error_share",)}
+MEASURED: Final = {
+    "ranks": PeopleMeasured(setting="ranks", measures=("win_ratio", "win_ratio_gap", "rho")),
+    "errors": PeopleMeasured(setting="errors", measures=("error_share",)),
+}
 # The judge's four components (`rubrics.toml`), as one line for people.
 _QUESTIONS: Final[Mapping[str, str]] = {
     "clarity": "Clarity: which can be understood best, whether right or wrong?",
