@@ -11,18 +11,22 @@ from overread.engine.ask import (
     lacking,
     read_back,
 )
-from overread.engine.store import Asker, Enrolment, Listed, Store, moment
+from overread.engine.reply_store import Asker, Claimed, Enrolment, Kept, Listed, ReplyStore
+from overread.engine.store import Store, moment
 from overread.engine.store_file import is_network_mount, private_folder
 from overread.engine.studio import Sources, Studio, reply_key, request_digest
 
 __all__ = [
     "NOT_ASKED",
     "Asker",
+    "Claimed",
     "Enrolment",
     "Given",
+    "Kept",
     "Lacking",
     "Listed",
     "Plan",
+    "ReplyStore",
     "Sources",
     "Store",
     "Studio",

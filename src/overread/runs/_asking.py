@@ -24,7 +24,7 @@ import msgspec
 
 from overread.benchmarks.base import Benchmark
 from overread.case import Reader, Reply, Trial
-from overread.engine import Given, Plan, Sources, Store, Studio, Tally, ask, read_back
+from overread.engine import Given, Plan, ReplyStore, Sources, Store, Studio, Tally, ask, read_back
 from overread.judging import VERDICT_COLUMNS, Read
 from overread.readers import Served
 from overread.runs._environment import default_store
@@ -60,7 +60,7 @@ class Work(msgspec.Struct, frozen=True):
 
     bench: Benchmark
     chosen: frozenset[str] | None
-    store: Store
+    store: ReplyStore
     studio: Studio
     dataset: int
 
@@ -169,7 +169,7 @@ async def ask_in_turn(
     return interrupted.is_set()
 
 
-async def _look(seats: Sequence[Seat], store: Store, tell: Tell | None) -> None:
+async def _look(seats: Sequence[Seat], store: ReplyStore, tell: Tell | None) -> None:
     """Keep how servers list their models, and say where one lists it otherwise than before."""
     served = [(seat, seat.reader) for seat in seats if isinstance(seat.reader, Served)]
     listed = await asyncio.gather(*(reader.listed() for _, reader in served))

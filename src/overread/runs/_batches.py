@@ -24,7 +24,7 @@ import msgspec
 from overread import __version__, records
 from overread.benchmarks.base import Benchmark
 from overread.case import BadInput, Policy, Prompt, Reader, Reply, printable
-from overread.engine import Enrolment, Lacking, Plan, Store, ask, lacking
+from overread.engine import Enrolment, Lacking, Plan, ReplyStore, Store, ask, lacking
 from overread.files import open_file, parse_toml, read_text, size_words
 from overread.readers.batch_lines import (
     Batchable,
@@ -449,7 +449,7 @@ class _Taking:
     """Results against the index and the store. A class, for every step needs all of it."""
 
     def __init__(
-        self, batch: Batch, index: sqlite3.Connection, store: Store, dataset: int, tell: Tell
+        self, batch: Batch, index: sqlite3.Connection, store: ReplyStore, dataset: int, tell: Tell
     ) -> None:
         self._batch, self._index, self._store = batch, index, store
         self._dataset, self._tell = dataset, tell

@@ -13,7 +13,7 @@ import msgspec
 
 from overread.benchmarks.base import Benchmark
 from overread.case import BadInput, Clip, Inline, Picture, Reader, Reply, Request, Source
-from overread.engine import Sources, Store, chunks, reply_key, request_digest
+from overread.engine import ReplyStore, Sources, Store, chunks, reply_key, request_digest
 from overread.runs import _opening
 from overread.runs._asking import trials_of
 from overread.runs._environment import default_store
@@ -104,7 +104,7 @@ def plan(
 
 
 def _forecast(
-    bench: Benchmark, chosen: frozenset[str] | None, seat: Seat, store: Store, fresh: bool
+    bench: Benchmark, chosen: frozenset[str] | None, seat: Seat, store: ReplyStore, fresh: bool
 ) -> Forecast:
     reader = seat.reader
     asker = store.asker(reader)
@@ -156,7 +156,7 @@ def _forecast(
     )
 
 
-def _duration(seat: Seat, calls: int, tokens: int, store: Store) -> dict[str, Any]:
+def _duration(seat: Seat, calls: int, tokens: int, store: ReplyStore) -> dict[str, Any]:
     """How long so many calls take, by what is known of the reader's speed; and its currency."""
     limits, spec = seat.reader.limits, seat.spec
     declared = [limits.requests_per_minute / 60] if limits.requests_per_minute else []
@@ -182,7 +182,7 @@ def _judge_forecast(
     chosen: frozenset[str] | None,
     readers: Sequence[Reader],
     judge: Seat,
-    store: Store,
+    store: ReplyStore,
 ) -> Forecast:
     """What a judge would be asked if every reply had its usual length; asked again for none."""
     controls = bench.controls()
@@ -246,7 +246,7 @@ def write_requests(
     bench: Benchmark,
     chosen: frozenset[str] | None,
     readers: Sequence[Reader],
-    store: Store,
+    store: ReplyStore,
 ) -> None:
     """Write every distinct request as JSON lines, for a `recorded:` reader to answer elsewhere.
 

@@ -97,7 +97,7 @@ def run(
         recipe_of_it = {
             "benchmark": benchmark, "cases": str(cases), "edition": edition, "settings": words,
             "limit": limit, "only": None if only is None else str(only),
-            "store": str(work.store.path), "policy": bench.policy,
+            "store": work.store.named, "policy": bench.policy,
         }  # fmt: skip
         beacon = Beacon(folder, lambda: {**recipe_of_it, "readers": asking.known})
         stack.enter_context(beacon.lit(at_once=live is not None))
