@@ -85,11 +85,13 @@ class ReplyStore(Protocol):
     Called from threads: each call waits until what it says is kept. What is committed stays,
     whatever is killed afterwards; what was claimed by a process that is gone is let go.
 
-    `named` is what `--store` names it by. `under_way` are the keys that this process is asking,
-    for all its readers; `damaged` counts replies that could not be read and are asked for again.
+    `named` is what `--store` names it by, and `shown` how lines for people do. `under_way` are the
+    keys that this process is asking, for all its readers; `damaged` counts replies that could not
+    be read and are asked for again.
     """
 
     named: str
+    shown: str
     under_way: set[bytes]
     damaged: int
 

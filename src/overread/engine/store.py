@@ -81,7 +81,7 @@ class Store:
 
     def __init__(self, path: Path | str, tell: Callable[[str], None] | None = None) -> None:
         self.path = Path(path)
-        self.named = str(path)
+        self.named = self.shown = str(path)
         self._tell = tell
         fresh = not self.path.exists()
         if fresh:
