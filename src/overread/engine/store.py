@@ -11,7 +11,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Collection, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -185,6 +185,22 @@ class Store:
             raise
         self._write.execute("COMMIT")
 
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """One transaction: what is done inside is done whole, or not at all."""
+        with self._lock, self._writing():
+            yield self._write
+
+    def rows(self, query: str) -> Iterator[Any]:
+        """The rows of a query, as they come; over a connection of its own."""
+        with closing(self._connect()) as connection:
+            yield from connection.execute(query)
+
+    def counts_from(self, identity: str, dataset: int) -> int:
+        """From which row of `readers` on replies to this data set count."""
+        with self._lock:
+            return counts_from(self._write, identity, (), dataset)
+
     def close(self) -> None:
         """Let go of claims and close. Replies are already committed."""
         with self._lock:
@@ -219,7 +235,7 @@ class Store:
             begins = last + 1
             numbers = [self._enrolled(one, dataset, begins if fresh else 0) for one in readers]
             for one, number in zip(readers, numbers, strict=True):
-                since = self._since(one.identity, labels, dataset)
+                since = counts_from(self._write, one.identity, labels, dataset)
                 if number < since:  # everything of this identity was begun anew since
                     number = self._add_reader(one)
                 self._askers[one.identity, one.label, one.judges] = Asker(number, since)
@@ -272,17 +288,6 @@ class Store:
         row = (one.identity, one.use, one.label, since, dataset, served)
         return int(self._write.execute(query, row).lastrowid or 0)
 
-    def _since(self, identity: str, labels: Collection[str], dataset: int) -> int:
-        """The first row that counts: where one of these labels, or one that answered, began."""
-        query = (  # a set is the same under another policy
-            "SELECT label, last, since FROM readers WHERE identity=? AND since > 0 "
-            "AND (dataset IS NULL OR dataset=? OR dataset IN (SELECT other.id FROM datasets own "
-            "JOIN datasets other USING (benchmark, dataset) WHERE own.id=?))"
-        )
-        begun = self._write.execute(query, (identity, dataset, dataset)).fetchall()
-        counts = (_whole(s) for label, last, s in begun if last is not None or label in labels)
-        return max(counts, default=0)
-
     def foresee(self, readers: Sequence[Enrolment], benchmark: str, dataset: str) -> None:
         """As `enrol`, for a forecast: refuses the same labels, and writes nothing down."""
         query = "SELECT id FROM datasets WHERE benchmark=? AND dataset=?"
@@ -291,7 +296,7 @@ class Store:
             found = _number(self._write, query, benchmark, dataset)
             for one in readers:
                 self._check_label(one)
-                since = self._since(one.identity, labels, found)
+                since = counts_from(self._write, one.identity, labels, found)
                 self._askers[one.identity, one.label, one.judges] = Asker(None, since)
 
     def asker(self, reader: Reader, *, judges: bool = False) -> Asker:
@@ -342,7 +347,7 @@ class Store:
         query = "SELECT key, reply, reader, at, rowid FROM replies WHERE key IN"
         found = {}
         for key, value, reader, at, row in self._select(query, keys):
-            reply, by = self._decoded(value), _whole(reader)
+            reply, by = self.decoded(value), _whole(reader)
             if reply is not None and by >= asker.since:
                 found[key] = Kept(reply, _whole(at), by, self._before(_whole(at), row))
         return found
@@ -359,7 +364,8 @@ class Store:
         """Which of these keys have a reply."""
         return set(self.get(keys, asker))
 
-    def _decoded(self, value: Any) -> Reply | None:
+    def decoded(self, value: Any) -> Reply | None:
+        """A reply as the file has it; None of one that is damaged."""
         try:
             return self._decode(value)
         except _UNREADABLE:
@@ -409,7 +415,7 @@ class Store:
 
     def _select(self, query: str, keys: Sequence[bytes | int]) -> list[Any]:
         with self._read_lock:
-            return _over(self._read, query, keys)
+            return over(self._read, query, keys)
 
     # ------------------------------------------------------------ writing
 
@@ -442,26 +448,15 @@ class Store:
         with self._lock, self._writing():
             if asker.since:  # what counts no more makes room
                 older = f"DELETE FROM replies WHERE coalesce(reader, 0) < {asker.since:d}"  # noqa: S608
-                _over(self._write, f"{older} AND key IN", answered)
-            self._insert("INSERT OR IGNORE INTO replies VALUES", encoded)
-            self._insert("INSERT OR REPLACE INTO failures VALUES", failed)
+                over(self._write, f"{older} AND key IN", answered)
+            insert(self._write, "INSERT OR IGNORE INTO replies VALUES", encoded)
+            insert(self._write, "INSERT OR REPLACE INTO failures VALUES", failed)
             if encoded and by is not None:
                 self._write.execute("UPDATE readers SET last=? WHERE id=?", (now, by))
             if _number(self._write, "SELECT EXISTS (SELECT 1 FROM failures)"):
-                _over(self._write, "DELETE FROM failures WHERE key IN", answered)
+                over(self._write, "DELETE FROM failures WHERE key IN", answered)
             done = answered + [row[0] for row in failed]
-            _over(self._write, "DELETE FROM claims WHERE key IN", done)
-
-    def _insert(self, query: str, rows: Sequence[tuple[object, ...]]) -> None:
-        if not rows:
-            return
-        width = len(rows[0])
-        step = _VARIABLES // width
-        for start in range(0, len(rows), step):
-            part = rows[start : start + step]
-            marks = ",".join(["(" + ",".join("?" * width) + ")"] * len(part))
-            values = [value for row in part for value in row]
-            self._write.execute(f"{query} {marks}", values)
+            over(self._write, "DELETE FROM claims WHERE key IN", done)
 
     # ------------------------------------------------------------ claims
 
@@ -476,29 +471,33 @@ class Store:
             answered: dict[bytes, bool] = {}
             damaged: list[bytes] = []
             nobodys: list[bytes] = []
-            for key, row, at, reader, value in _over(self._write, query, keys):
-                if self._decoded(value) is None:
+            for key, row, at, reader, value in over(self._write, query, keys):
+                if self.decoded(value) is None:
                     damaged.append(key)
                 elif _whole(reader) >= asker.since:
                     answered[key] = self._before(_whole(at), row)
                     if reader is None:
                         nobodys.append(key)
-            _over(self._write, "DELETE FROM replies WHERE key IN", damaged)
+            over(self._write, "DELETE FROM replies WHERE key IN", damaged)
             self.damaged += len(damaged)
             if nobodys and asker.number is not None:
                 # Replies of format 1 are the reader's whose key they have.
                 query = f"UPDATE replies SET reader={asker.number:d} WHERE key IN"  # noqa: S608
-                _over(self._write, query, nobodys)
+                over(self._write, query, nobodys)
                 query = "UPDATE readers SET last=coalesce(last, 0) WHERE id=?"
                 self._write.execute(query, (asker.number,))
             lately = sum(not before for before in answered.values())
             wanted = [key for key in keys if key not in answered]
             before = self._write.total_changes
-            self._insert("INSERT OR IGNORE INTO claims VALUES", [(k, self._owner) for k in wanted])
+            insert(
+                self._write,
+                "INSERT OR IGNORE INTO claims VALUES",
+                [(k, self._owner) for k in wanted],
+            )
             if self._write.total_changes - before == len(wanted):
                 return Claimed(set(wanted), set(answered), set(), lately)
             query = f"SELECT key FROM claims WHERE owner={self._owner:d} AND key IN"  # noqa: S608
-            ours = {row[0] for row in _over(self._write, query, keys)}
+            ours = {row[0] for row in over(self._write, query, keys)}
         return Claimed(ours, set(answered), set(wanted) - ours, lately)
 
     def beat(self) -> None:
@@ -569,7 +568,7 @@ class Store:
     def keep_sources(self, rows: Sequence[tuple[str, int, int, bytes, int]]) -> None:
         """Remember (path, size, mark, digest, dataset)."""
         with self._lock, self._writing():
-            self._insert("INSERT OR REPLACE INTO sources VALUES", rows)
+            insert(self._write, "INSERT OR REPLACE INTO sources VALUES", rows)
 
     # ------------------------------------------------------------ forgetting
 
@@ -630,7 +629,7 @@ class Store:
             )
 
 
-def _over(connection: sqlite3.Connection, query: str, keys: Sequence[bytes | int]) -> list[Any]:
+def over(connection: sqlite3.Connection, query: str, keys: Sequence[bytes | int]) -> list[Any]:
     """The rows of a query that ends in `IN`, over however many keys."""
     found: list[Any] = []
     for start in range(0, len(keys), _VARIABLES):
@@ -638,6 +637,33 @@ def _over(connection: sqlite3.Connection, query: str, keys: Sequence[bytes | int
         marks = ",".join("?" * len(part))
         found += connection.execute(f"{query} ({marks})", part).fetchall()
     return found
+
+
+def insert(connection: sqlite3.Connection, query: str, rows: Sequence[tuple[object, ...]]) -> None:
+    """Insert rows by as few statements as can be; the query ends in `VALUES`."""
+    if not rows:
+        return
+    width = len(rows[0])
+    step = _VARIABLES // width
+    for start in range(0, len(rows), step):
+        part = rows[start : start + step]
+        marks = ",".join(["(" + ",".join("?" * width) + ")"] * len(part))
+        values = [value for row in part for value in row]
+        connection.execute(f"{query} {marks}", values)
+
+
+def counts_from(
+    connection: sqlite3.Connection, identity: str, labels: Collection[str], dataset: int
+) -> int:
+    """The first row that counts: where one of these labels, or one that answered, began."""
+    query = (  # a set is the same under another policy
+        "SELECT label, last, since FROM readers WHERE identity=? AND since > 0 "
+        "AND (dataset IS NULL OR dataset=? OR dataset IN (SELECT other.id FROM datasets own "
+        "JOIN datasets other USING (benchmark, dataset) WHERE own.id=?))"
+    )
+    begun = connection.execute(query, (identity, dataset, dataset)).fetchall()
+    counts = (_whole(s) for label, last, s in begun if last is not None or label in labels)
+    return max(counts, default=0)
 
 
 def _number(connection: sqlite3.Connection, query: str, *values: object) -> int:
