@@ -71,8 +71,13 @@ COMMANDS: Final = Commands(
         ),
         "store": Commands(
             "overread store",
-            "The reply store: what is kept, having it forgotten, and stores united.",
-            {"forget": "store:forget", "list": "store:list_kept", "merge": "store:merge"},
+            "The reply store: what is kept, having it forgotten; stores united, or served.",
+            {
+                "forget": "store:forget",
+                "list": "store:list_kept",
+                "merge": "store:merge",
+                "serve": "store:serve",
+            },
         ),
     },
     version=f"overread {__version__}",

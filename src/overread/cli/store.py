@@ -147,3 +147,40 @@ def _merged_tables(merged: Merged) -> list[Table]:
         signature="the reply given first stays",
     )
     return [taken, again]
+
+
+def serve(
+    store: options.StoreFile = None,
+    host: Annotated[
+        str, Option(help="A loopback or private address of this machine.")
+    ] = "127.0.0.1",
+    port: Annotated[int, Option(help="0 takes one that is free.")] = 8717,
+    name: Annotated[
+        list[str] | None, Option(help="A name clients reach it by, as the certificate has it.")
+    ] = None,
+    tls_cert: Annotated[Path | None, Option(help="A certificate, PEM.")] = None,
+    tls_key: Annotated[Path | None, Option(help="Its key, PEM.")] = None,
+) -> int:
+    """Serve a store to other hosts of this network until Ctrl-C; prints the link for --store.
+
+    The same link opens it after a restart: the token is kept beside the store.
+
+    Example: overread store serve --host 10.0.0.5
+    """
+
+    def listens(origin: str, token: str) -> None:
+        print(f"{origin}/?token={token}", flush=True)
+        options.tell(f"or --store {origin}, with the token in OVERREAD_STORE_TOKEN.")
+
+    runs.serve_store(
+        store,
+        host=host,
+        port=port,
+        names=name or (),
+        cert=tls_cert,
+        key=tls_key,
+        listens=listens,
+        tell=options.tell,
+    )
+    options.tell("stopped. What was committed is kept; clients wait for it to come back.")
+    return 0

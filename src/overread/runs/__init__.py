@@ -12,7 +12,7 @@ __all__ = [
     "measure", "open_cases", "open_in_browser", "open_store", "part_of", "person_agreement",
     "phantom_cases", "plan", "plan_batch", "plan_study", "power", "published_figures",
     "published_list", "rank_sample", "reach", "report", "run", "run_async", "run_part",
-    "run_study", "selfcheck", "serve", "sight", "sight_of_clips", "study_analyse",
+    "run_study", "selfcheck", "serve", "serve_store", "sight", "sight_of_clips", "study_analyse",
     "study_export", "study_import", "study_new", "study_serve", "study_sheets", "study_tables",
     "transfer", "transfer_figure", "watch_from_outside", "write_comparisons",
 ]  # fmt: skip
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from overread.runs._running import Unfinished, run
     from overread.runs._serving import open_in_browser, serve
     from overread.runs._shards import PartDone, part_of, run_part
-    from overread.runs._stores import open_store
+    from overread.runs._stores import open_store, serve_store
     from overread.runs._study import Checked, demo, plan_study, run_study, selfcheck
 
 # What each module here has for others.
@@ -77,7 +77,7 @@ _HOMES = {
     "_running": "Unfinished run",
     "_serving": "open_in_browser serve",
     "_shards": "PartDone part_of run_part",
-    "_stores": "open_store",
+    "_stores": "open_store serve_store",
     "_study": "Checked demo plan_study run_study selfcheck",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
