@@ -25,6 +25,7 @@ from overread.case import BadInput
 from overread.door import Bound, Refused, bound, listening, made, same
 from overread.engine import store_wire as wire
 from overread.engine.store import Session, Store
+from overread.files import read_text
 from overread.readers.guard import is_private
 
 _THREADS: Final = 8
@@ -58,8 +59,8 @@ def token_of(store: Path) -> str:
                 file.write(secrets.token_urlsafe(32) + "\n")
         if place.stat().st_mode & 0o077:
             place.chmod(0o600)
-        token = place.read_text(encoding="ascii").strip()
-    except (OSError, UnicodeDecodeError) as error:
+        token = read_text(place).strip()
+    except OSError as error:
         raise BadInput(f"{place}: the token cannot be kept there ({error}). Mend that.") from None
     if len(token) < _LEAST_TOKEN:
         raise BadInput(f"{place}: this is no token. Take the file away; a new one is made.")

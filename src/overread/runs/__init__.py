@@ -49,8 +49,9 @@ if TYPE_CHECKING:
     )
     from overread.runs._reporting import gate, report, write_comparisons
     from overread.runs._running import Unfinished, run
+    from overread.runs._running_part import PartDone, run_part
     from overread.runs._serving import open_in_browser, serve
-    from overread.runs._shards import PartDone, part_of, run_part
+    from overread.runs._shards import part_of
     from overread.runs._stores import open_store, serve_store
     from overread.runs._study import Checked, demo, plan_study, run_study, selfcheck
 
@@ -76,7 +77,8 @@ _HOMES = {
     "_reporting": "gate report write_comparisons",
     "_running": "Unfinished run",
     "_serving": "open_in_browser serve",
-    "_shards": "PartDone part_of run_part",
+    "_running_part": "PartDone run_part",
+    "_shards": "part_of",
     "_stores": "open_store serve_store",
     "_study": "Checked demo plan_study run_study selfcheck",
 }
