@@ -176,7 +176,7 @@ def _print_part(done: PartDone) -> None:
     table = Table(
         name="part",
         title=f"Part {done.part} of {done.benchmark}",
-        columns=("reader", "trials", "answered", "kept before", "failed"),
+        columns=("reader", "trials", "answered", "kept or shared", "failed"),
         rows=tuple(
             (one.reader, *(f"{n:,}" for n in (one.trials, one.answered, one.kept, one.failed)))
             for one in done.asked
