@@ -46,7 +46,7 @@ def closed_later(stack: ExitStack, store: ReplyStore) -> ReplyStore:
     """Unless the test closes it."""
 
     def close() -> None:
-        with suppress(sqlite3.ProgrammingError, RuntimeError):
+        with suppress(sqlite3.ProgrammingError):
             store.close()
 
     stack.callback(close)

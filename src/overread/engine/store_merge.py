@@ -178,6 +178,9 @@ class _Merging:
         self._agreeing: dict[str, Agreeing] = {}
 
     def merged(self) -> Merged:
+        for source in self._sources:
+            for number in source.sets:
+                self._set(source, number)
         # Readers begun anew first: then it is known whose older replies count no more.
         pairs = [(source, pair) for source in self._sources for pair in source.pairs()]
         for source, pair in sorted(pairs, key=lambda one: one[0].begins(one[1]) == 0):

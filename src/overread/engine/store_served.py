@@ -147,6 +147,8 @@ class ServedStore(Enrolled):
 
     def close(self) -> None:
         """Let go of claims. Replies are already committed."""
+        if self._loop.is_closed():
+            return
         try:
             if self._session.number:
                 # Where the server is gone for good, its next one lets the claims lapse.
