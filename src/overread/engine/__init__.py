@@ -11,18 +11,24 @@ from overread.engine.ask import (
     lacking,
     read_back,
 )
-from overread.engine.store import Asker, Enrolment, Listed, Store, moment
+from overread.engine.reply_store import Asker, Claimed, Enrolment, Kept, Listed, ReplyStore
+from overread.engine.store import Store, moment
 from overread.engine.store_file import is_network_mount, private_folder
+from overread.engine.store_merge import Merged, merge
 from overread.engine.studio import Sources, Studio, reply_key, request_digest
 
 __all__ = [
     "NOT_ASKED",
     "Asker",
+    "Claimed",
     "Enrolment",
     "Given",
+    "Kept",
     "Lacking",
     "Listed",
+    "Merged",
     "Plan",
+    "ReplyStore",
     "Sources",
     "Store",
     "Studio",
@@ -31,6 +37,7 @@ __all__ = [
     "chunks",
     "is_network_mount",
     "lacking",
+    "merge",
     "moment",
     "private_folder",
     "read_back",

@@ -21,7 +21,7 @@ import msgspec
 
 from overread.case import BadInput, Inline, Reader, ReaderFailure, Reply, Request, Source, Trial
 from overread.engine.pace import Pace
-from overread.engine.store import Asker, Kept, Row, Store
+from overread.engine.reply_store import Asker, Kept, ReplyStore, Row
 from overread.engine.studio import (
     Slot,
     SourceDigest,
@@ -79,7 +79,7 @@ class _Item(msgspec.Struct, frozen=True, gc=False):
 async def ask(
     plan: Plan,
     reader: Reader,
-    store: Store,
+    store: ReplyStore,
     studio: Studio,
     *,
     dataset: int,
@@ -116,7 +116,7 @@ def _set_event() -> asyncio.Event:
 class _Asking(msgspec.Struct):
     plan: Plan
     reader: Reader
-    store: Store
+    store: ReplyStore
     studio: Studio
     dataset: int
     asker: Asker
@@ -495,7 +495,7 @@ NOT_ASKED: Final = "not asked yet"
 def read_back(
     plan: Plan,
     reader: Reader,
-    store: Store,
+    store: ReplyStore,
     studio: Studio,
     given: Given | None = None,
     *,
@@ -546,7 +546,7 @@ def _keys(
         yield trial, key, NOT_ASKED
 
 
-def _filled_in(plan: Plan, reader: Reader, store: Store, studio: Studio, asker: Asker) -> bool:
+def _filled_in(plan: Plan, reader: Reader, store: ReplyStore, studio: Studio, asker: Asker) -> bool:
     """Whether the first log-probabilities of a reader are all of exactly 0 and 1.
 
     Few are not judged, nor is a control, which knows what it says.
@@ -576,7 +576,7 @@ class Lacking(NamedTuple):
 
 
 async def lacking(
-    plan: Plan, reader: Reader, store: Store, studio: Studio, *, judges: bool = False
+    plan: Plan, reader: Reader, store: ReplyStore, studio: Studio, *, judges: bool = False
 ) -> AsyncIterator[tuple[int, list[Lacking]]]:
     """How many trials of the plan there are, and those without a reply, chunk by chunk in order."""
     asker = store.asker(reader, judges=judges)

@@ -19,7 +19,7 @@ import msgspec
 import overread.case as oc
 from overread import imaging
 from overread.case import BadInput, Clip, Inline, Overlay, Request, Shown, ShownClip, Source
-from overread.engine.store import Store
+from overread.engine.reply_store import ReplyStore
 from overread.imaging import RENDERER, Cache, Place, is_archive, place, stamp
 
 # ---------------------------------------------------------------- names
@@ -221,7 +221,7 @@ _MOST = 100_000
 class Sources:
     """Knows the digest of every source; reads a file only if neither memory nor store has it."""
 
-    def __init__(self, store: Store, dataset: int) -> None:
+    def __init__(self, store: ReplyStore, dataset: int) -> None:
         self._store = store
         self._dataset = dataset
         self._known: dict[Source | Inline, Place] = {}
