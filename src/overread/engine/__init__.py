@@ -5,12 +5,12 @@ from overread.engine.ask import (
     Given,
     Lacking,
     Plan,
-    Tally,
     ask,
     chunks,
     lacking,
     read_back,
 )
+from overread.engine.crew import Crew, Tally
 from overread.engine.store import Asker, Enrolment, Listed, Store, moment
 from overread.engine.store_file import is_network_mount, private_folder
 from overread.engine.studio import Sources, Studio, reply_key, request_digest
@@ -18,6 +18,7 @@ from overread.engine.studio import Sources, Studio, reply_key, request_digest
 __all__ = [
     "NOT_ASKED",
     "Asker",
+    "Crew",
     "Enrolment",
     "Given",
     "Lacking",
