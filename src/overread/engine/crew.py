@@ -98,6 +98,11 @@ class LocalCrew:
         # Set when the trial before has its place in line; nobody comes before the first.
         self._turn = _set_event()
 
+    @property
+    def idle(self) -> bool:
+        """Whether more calls could be under way than are."""
+        return self._pace.active < int(self._pace.slots)
+
     async def work(self, queue: Queue, settled: Settled) -> None:
         while (item := await queue.get()) is not None:
             if self._stop.is_set():

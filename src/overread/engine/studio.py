@@ -13,14 +13,13 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from hashlib import blake2b
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import msgspec
 
 import overread.case as oc
 from overread import imaging
 from overread.case import BadInput, Clip, Inline, Overlay, Request, Shown, ShownClip, Source
-from overread.engine.store import Store
 from overread.imaging import RENDERER, Cache, Place, is_archive, place, stamp
 
 # ---------------------------------------------------------------- names
@@ -230,10 +229,17 @@ class Studio:
 _MOST = 100_000
 
 
+class Shelf(Protocol):
+    """Where digests are kept: the store."""
+
+    def source(self, path: str, size: int, mark: int) -> bytes | None: ...
+    def keep_sources(self, rows: Sequence[tuple[str, int, int, bytes, int]]) -> None: ...
+
+
 class Sources:
     """Knows the digest of every source; reads a file only if neither memory nor store has it."""
 
-    def __init__(self, store: Store, dataset: int) -> None:
+    def __init__(self, store: Shelf, dataset: int) -> None:
         self._store = store
         self._dataset = dataset
         self._known: dict[Source | Inline, Place] = {}
