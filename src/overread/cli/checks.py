@@ -116,8 +116,10 @@ def doctor(
     return 1 if any(f.state == "wrong" for f in findings) else 0
 
 
-def _place(store: Path | None) -> Path:
+def _place(store: str | None) -> Path:
     place = runs.default_store(store)
+    if isinstance(place, str):
+        raise BadInput(f"{place}: FIXME")
     if not place.exists():
         raise BadInput(f"{place}: there is no reply store. Give one with --store.")
     return place

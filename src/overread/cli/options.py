@@ -17,7 +17,7 @@ from overread.cli.show import print_table, print_verdict
 
 if TYPE_CHECKING:
     from overread.engine import Tally
-    from overread.runs import Run
+    from overread.runs import PartDone, Run
 
 
 def _names() -> str:
@@ -55,7 +55,14 @@ Judges = Annotated[
 ]
 Edition = Annotated[str, Option(help="corrected (default) or authors.")]
 Out = Annotated[Path | None, Option(help="The run folder to write.")]
-StoreFile = Annotated[Path | None, Option(help="The reply store (.overread/store.sqlite).")]
+StoreFile = Annotated[
+    str | None,
+    Option(help="The reply store (.overread/store.sqlite), or the link of one that is served."),
+]
+Shard = Annotated[
+    str | None,
+    Option(help="I/N: ask only part I of N; in a Slurm array, the task's own by default."),
+]
 Limit = Annotated[int | None, Option(help="Take a seeded stratified sample of N cases.")]
 Only = Annotated[
     Path | None, Option(help="Ask only about the cases this file names: txt, csv or jsonl.")
@@ -164,8 +171,24 @@ def print_headline(run: Run, *, wide: bool = False) -> None:
     print(f"{said}{': ' * bool(said)}{run.folder / 'report.html'}", flush=True)
 
 
+def _print_part(done: PartDone) -> None:
+    """What became of a part, and what is to be done when all parts are asked."""
+    table = Table(
+        name="part",
+        title=f"Part {done.part} of {done.benchmark}: {done.cases:,} cases",
+        columns=("reader", "trials", "answered", "kept before", "failed"),
+        rows=tuple(
+            (one.reader, *(f"{n:,}" for n in (one.trials, one.answered, one.kept, one.failed)))
+            for one in done.asked
+        ),
+        notes=("A part is not measured: merge the stores, and run without --shard.",),
+        signature=f"replies in {done.store}",
+    )
+    print_table(table)
+
+
 def finish(
-    runs: Iterable[Run],
+    runs: Iterable[Run | PartDone],
     *,
     json: bool,
     judged: bool = False,
@@ -177,9 +200,22 @@ def finish(
     Each is printed when it is there: what comes after it may fail. `judged`: only judges were
     asked, and the same command again would ask nobody else.
     """
-    missing = []
+    from overread.runs import PartDone
+
+    missing: list[Run] = []
+    short = False
     again = "without --fresh" if fresh else "again"
     for run in runs:
+        if isinstance(run, PartDone):
+            (print_json if json else _print_part)(run)
+            if run.failed:
+                reasons = sum((Counter(one.reasons) for one in run.asked), Counter[str]())
+                tell(
+                    f"{run.failed} trials of part {run.part} are unanswered"
+                    f"{_reasons(reasons)}. Run the same command {again} to resume."
+                )
+                short = True
+            continue
         if run.unjudged or (run.unanswered and not judged):
             missing.append(run)
         if json:
@@ -194,15 +230,21 @@ def finish(
             (run.unjudged, "questions to judges are unanswered", judging),
         ):
             if count:
-                tell(f"{count} {what}{_reasons(tallies)}. Run the same command {again} to resume.")
-    return 3 if missing else 0
+                tell(
+                    f"{count} {what}{_reasons_of(tallies)}. Run the same command {again} to resume."
+                )
+    return 3 if missing or short else 0
 
 
-def _reasons(tallies: Mapping[str, Tally]) -> str:
+def _reasons_of(tallies: Mapping[str, Tally]) -> str:
     """` (HTTP 400 × 12)`, as far as this command saw it."""
     reasons: Counter[str] = Counter()
     for tally in tallies.values():
         reasons.update(tally.reasons)
+    return _reasons(reasons)
+
+
+def _reasons(reasons: Mapping[str, int]) -> str:
     told = counted(reasons)
     return f" ({told})" if told else ""
 

@@ -11,19 +11,23 @@ from overread.engine.ask import (
     read_back,
 )
 from overread.engine.crew import Crew, Tally
-from overread.engine.store import Asker, Enrolment, Listed, Store, moment
+from overread.engine.reply_store import Asker, Claimed, Enrolment, Kept, Listed, ReplyStore
+from overread.engine.store import Store, moment
 from overread.engine.store_file import is_network_mount, private_folder
 from overread.engine.studio import Sources, Studio, reply_key, request_digest
 
 __all__ = [
     "NOT_ASKED",
     "Asker",
+    "Claimed",
     "Crew",
     "Enrolment",
     "Given",
+    "Kept",
     "Lacking",
     "Listed",
     "Plan",
+    "ReplyStore",
     "Sources",
     "Store",
     "Studio",

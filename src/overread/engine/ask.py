@@ -21,7 +21,7 @@ import msgspec
 
 from overread.case import BadInput, Reader, Reply, Request, Trial
 from overread.engine.crew import Crew, LocalCrew, Outcome, Queue, Tally, Wanted
-from overread.engine.store import Asker, Kept, Row, Store
+from overread.engine.reply_store import Asker, Kept, ReplyStore, Row
 from overread.engine.studio import Slot, Studio, digests, reply_key, request_digest
 
 T = TypeVar("T")
@@ -40,7 +40,7 @@ _GRACE = 20.0  # seconds that calls under way get after a request to stop
 async def ask(
     plan: Plan,
     reader: Reader,
-    store: Store,
+    store: ReplyStore,
     studio: Studio,
     *,
     dataset: int,
@@ -73,7 +73,7 @@ async def ask(
 class _Asking(msgspec.Struct):
     plan: Plan
     reader: Reader
-    store: Store
+    store: ReplyStore
     studio: Studio
     dataset: int
     asker: Asker
@@ -344,7 +344,7 @@ NOT_ASKED: Final = "not asked yet"
 def read_back(
     plan: Plan,
     reader: Reader,
-    store: Store,
+    store: ReplyStore,
     studio: Studio,
     given: Given | None = None,
     *,
@@ -395,7 +395,7 @@ def _keys(
         yield trial, key, NOT_ASKED
 
 
-def _filled_in(plan: Plan, reader: Reader, store: Store, studio: Studio, asker: Asker) -> bool:
+def _filled_in(plan: Plan, reader: Reader, store: ReplyStore, studio: Studio, asker: Asker) -> bool:
     """Whether the first log-probabilities of a reader are all of exactly 0 and 1.
 
     Few are not judged, nor is a control, which knows what it says.
@@ -425,7 +425,7 @@ class Lacking(NamedTuple):
 
 
 async def lacking(
-    plan: Plan, reader: Reader, store: Store, studio: Studio, *, judges: bool = False
+    plan: Plan, reader: Reader, store: ReplyStore, studio: Studio, *, judges: bool = False
 ) -> AsyncIterator[tuple[int, list[Lacking]]]:
     """How many trials of the plan there are, and those without a reply, chunk by chunk in order."""
     asker = store.asker(reader, judges=judges)

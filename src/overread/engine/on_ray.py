@@ -149,7 +149,7 @@ class Cluster:
         Its folder has a short path, for sockets are in it, and is nobody else's.
         """
         ray = _ray()
-        folder = self._stack.enter_context(scratch_folder(Path("/tmp")))
+        folder = self._stack.enter_context(scratch_folder(Path("/tmp")))  # noqa: S108
         self._tell("starting Ray on this machine …")
         try:
             ray.init(

@@ -14,12 +14,13 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from overread.case import BadInput, Policy, Reader, Reply
 from overread.engine import store_file
+from overread.engine.reply_store import ANYBODY, Asker, Claimed, Enrolment, Kept, Listed, Row
 from overread.engine.store_file import PATIENCE, Life, held_elsewhere
 
 if TYPE_CHECKING:
@@ -72,70 +73,7 @@ _LEAST_TIMED = 20
 _SILENCE = 60
 _VARIABLES = 30_000  # SQLite's default limit is 32,766 per statement
 
-Row = tuple[bytes, int, Reply]
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, TypeError, ValueError, RecursionError)
-
-
-class Asker(msgspec.Struct, frozen=True):
-    """A reader's row in the store, and the first row whose replies it is given."""
-
-    number: int | None = None
-    since: int = 0
-
-
-_ANYBODY = Asker()
-
-
-class Enrolment(msgspec.Struct, frozen=True, kw_only=True):
-    """A reader that is about to be asked.
-
-    `use` is what else tells two readers of one identity apart (what they are shown, how they
-    decode). `weights` says that other weights may stand behind the same identity, as they may
-    behind a server's address: then another label is refused. `judges` tells a judge from a reader
-    of the same name.
-    """
-
-    identity: str
-    label: str
-    judges: bool = False
-    use: str = ""
-    weights: bool = False
-
-
-class Kept(NamedTuple):
-    """A reply, when it was given and by which row of `readers`; 0 where that is not known.
-
-    `before`: it was there when the store was opened.
-    """
-
-    reply: Reply
-    at: int
-    reader: int
-    before: bool
-
-
-class Listed(msgspec.Struct, frozen=True):
-    """What is kept of one reader for one data set; times are "" where no reply has one."""
-
-    benchmark: str
-    dataset: str
-    policy: str
-    reader: str
-    replies: int
-    first: str
-    last: str
-
-
-class Claimed(msgspec.Struct, frozen=True):
-    """What came of claiming keys: ours to ask, already answered, or being asked by another.
-
-    `lately` counts those answered since this store was opened.
-    """
-
-    ours: set[bytes]
-    answered: set[bytes]
-    elsewhere: set[bytes]
-    lately: int = 0
 
 
 class Store:
@@ -143,6 +81,7 @@ class Store:
 
     def __init__(self, path: Path | str, tell: Callable[[str], None] | None = None) -> None:
         self.path = Path(path)
+        self.named = self.shown = str(path)
         self._tell = tell
         fresh = not self.path.exists()
         if fresh:
@@ -357,7 +296,7 @@ class Store:
 
     def asker(self, reader: Reader, *, judges: bool = False) -> Asker:
         """The row of a reader that was enrolled; one that counts every reply for another."""
-        return self._askers.get((reader.identity, reader.name, judges), _ANYBODY)
+        return self._askers.get((reader.identity, reader.name, judges), ANYBODY)
 
     def count_for(self, reader: Reader, asker: Asker) -> None:
         """Count for a reader what counts for it in the process that asks it. Nothing is written."""
@@ -365,7 +304,7 @@ class Store:
 
     def enrolled(self, one: Enrolment) -> Asker:
         """The same, of what was enrolled."""
-        return self._askers.get((one.identity, one.label, one.judges), _ANYBODY)
+        return self._askers.get((one.identity, one.label, one.judges), ANYBODY)
 
     def note_served(self, reader: Reader, served: str, *, judges: bool = False) -> str:
         """Keep how the server lists a reader; returns how it did when it last answered, if else."""
@@ -398,7 +337,7 @@ class Store:
 
     # ------------------------------------------------------------ reading
 
-    def get(self, keys: Sequence[bytes], asker: Asker = _ANYBODY) -> dict[bytes, Kept]:
+    def get(self, keys: Sequence[bytes], asker: Asker = ANYBODY) -> dict[bytes, Kept]:
         """The replies that exist among these keys, and count; a damaged one does not exist."""
         query = "SELECT key, reply, reader, at, rowid FROM replies WHERE key IN"
         found = {}
@@ -416,7 +355,7 @@ class Store:
         """
         return at < self._opened or (at == self._opened and row <= self._last_row)
 
-    def known(self, keys: Sequence[bytes], asker: Asker = _ANYBODY) -> set[bytes]:
+    def known(self, keys: Sequence[bytes], asker: Asker = ANYBODY) -> set[bytes]:
         """Which of these keys have a reply."""
         return set(self.get(keys, asker))
 
@@ -488,7 +427,7 @@ class Store:
         self,
         replies: Sequence[Row],
         failures: Sequence[tuple[bytes, int, str]],
-        asker: Asker = _ANYBODY,
+        asker: Asker = ANYBODY,
     ) -> None:
         """Keep replies and record failures in one transaction; their claims are let go.
 
@@ -526,7 +465,7 @@ class Store:
 
     # ------------------------------------------------------------ claims
 
-    def claim(self, keys: Sequence[bytes], asker: Asker = _ANYBODY) -> Claimed:
+    def claim(self, keys: Sequence[bytes], asker: Asker = ANYBODY) -> Claimed:
         """Take the keys that nobody has answered or is asking; dead processes' claims lapse.
 
         A damaged reply is taken away, and with it the answer to its key.

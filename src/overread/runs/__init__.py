@@ -6,14 +6,61 @@ Each is imported on first use: a command pays for what it needs.
 from typing import TYPE_CHECKING, Any
 
 __all__ = [
-    "Batch", "Checked", "Fitted", "Forecast", "Power", "Run", "Transfer", "Unfinished", "compare",
-    "default_store", "demo", "error_sample", "examine", "fit_probe", "gate", "import_batch",
-    "import_results", "judge", "judge_sample", "load", "measure", "open_cases",
-    "open_in_browser", "person_agreement", "phantom_cases", "plan", "plan_batch", "plan_study",
-    "power", "published_figures", "published_list", "rank_sample", "reach", "report", "run",
-    "run_async", "run_study", "selfcheck", "serve", "sight", "sight_of_clips", "study_analyse",
-    "study_export", "study_import", "study_new", "study_serve", "study_sheets", "study_tables",
-    "transfer", "transfer_figure", "watch_from_outside", "write_comparisons",
+    "Batch",
+    "Checked",
+    "Fitted",
+    "Forecast",
+    "PartDone",
+    "Power",
+    "Run",
+    "Transfer",
+    "Unfinished",
+    "compare",
+    "default_store",
+    "demo",
+    "error_sample",
+    "examine",
+    "fit_probe",
+    "gate",
+    "import_batch",
+    "import_results",
+    "judge",
+    "judge_sample",
+    "load",
+    "measure",
+    "open_cases",
+    "open_in_browser",
+    "part_of",
+    "person_agreement",
+    "phantom_cases",
+    "plan",
+    "plan_batch",
+    "plan_study",
+    "power",
+    "published_figures",
+    "published_list",
+    "rank_sample",
+    "reach",
+    "report",
+    "run",
+    "run_async",
+    "run_part",
+    "run_study",
+    "selfcheck",
+    "serve",
+    "sight",
+    "sight_of_clips",
+    "study_analyse",
+    "study_export",
+    "study_import",
+    "study_new",
+    "study_serve",
+    "study_sheets",
+    "study_tables",
+    "transfer",
+    "transfer_figure",
+    "watch_from_outside",
+    "write_comparisons",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -49,6 +96,7 @@ if TYPE_CHECKING:
     from overread.runs._reporting import gate, report, write_comparisons
     from overread.runs._running import Unfinished, run
     from overread.runs._serving import open_in_browser, serve
+    from overread.runs._shards import PartDone, part_of, run_part
     from overread.runs._study import Checked, demo, plan_study, run_study, selfcheck
 
 # What each module here has for others.
@@ -73,6 +121,7 @@ _HOMES = {
     "_reporting": "gate report write_comparisons",
     "_running": "Unfinished run",
     "_serving": "open_in_browser serve",
+    "_shards": "PartDone part_of run_part",
     "_study": "Checked demo plan_study run_study selfcheck",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}

@@ -24,11 +24,11 @@ import msgspec
 
 from overread.benchmarks.base import Benchmark
 from overread.case import Reader, Reply, Trial
-from overread.engine import Given, Plan, Sources, Store, Studio, Tally, ask, read_back
+from overread.engine import Given, Plan, ReplyStore, Sources, Studio, Tally, ask, read_back
 from overread.judging import VERDICT_COLUMNS, Read
 from overread.readers import Served
-from overread.runs._environment import default_store
 from overread.runs._opening import Seat, Tell
+from overread.runs._stores import open_store
 
 T = TypeVar("T")
 _CHUNK = 1024
@@ -45,29 +45,43 @@ class Stage(msgspec.Struct, frozen=True):
     alone: bool = False
 
 
-def trials_of(bench: Benchmark, chosen: frozenset[str] | None, reader: Reader) -> Plan:
+def everything(case: str) -> bool:
+    """The part that a run asks which is not divided."""
+    return True
+
+
+def trials_of(
+    bench: Benchmark,
+    chosen: frozenset[str] | None,
+    reader: Reader,
+    part: Callable[[str], bool] = everything,
+) -> Plan:
     """A plan: every trial of every chosen case for this reader, in order, at every call."""
     return lambda: (
         trial
         for case in bench.cases()
-        if chosen is None or case.case_id in chosen
+        if (chosen is None or case.case_id in chosen) and part(case.case_id)
         for trial in bench.trials(case, reader.traits)
     )
 
 
 class Work(msgspec.Struct, frozen=True):
-    """What is asked about (`chosen`: None for all cases), and where replies are kept."""
+    """What is asked about (`chosen`: None for all cases), and where replies are kept.
+
+    `part` says whether a case is asked about here; the others are, by other machines.
+    """
 
     bench: Benchmark
     chosen: frozenset[str] | None
-    store: Store
+    store: ReplyStore
     studio: Studio
     dataset: int
+    part: Callable[[str], bool] = everything
 
     def stages(self, reader: Reader) -> list[Stage]:
         """What a reader is asked: its trials; what follows from its replies; what is timed."""
-        bench, chosen = self.bench, self.chosen
-        first = trials_of(bench, chosen, reader)
+        bench, chosen, part = self.bench, self.chosen, self.part
+        first = trials_of(bench, chosen, reader, part)
 
         def following() -> Iterator[Trial]:
             said = read_back(first, reader, self.store, self.studio)
@@ -79,8 +93,11 @@ class Work(msgspec.Struct, frozen=True):
         if bench.follows:
             found.append(Stage("follow-ups", following))
         if bench.times:
-            timed = Stage("timing", lambda: bench.timed(chosen, reader.traits), alone=True)
-            found.append(timed)
+
+            def timed() -> Iterator[Trial]:
+                return (one for one in bench.timed(chosen, reader.traits) if part(one.case))
+
+            found.append(Stage("timing", timed, alone=True))
         return found
 
     def whole_plan(self, reader: Reader) -> Plan:
@@ -103,13 +120,14 @@ def work_on(
     chosen: frozenset[str] | None,
     store: str | Path | None,
     tell: Tell | None = None,
+    part: Callable[[str], bool] = everything,
 ) -> Iterator[Work]:
     """The store opened, and a studio for as long as somebody is asked."""
-    with Store(default_store(store), tell) as kept:
+    with open_store(store, tell) as kept:
         dataset = kept.dataset_id(bench.name, bench.dataset, bench.policy)
         studio = Studio(Sources(kept, dataset))
         try:
-            yield Work(bench, chosen, kept, studio, dataset)
+            yield Work(bench, chosen, kept, studio, dataset, part)
         finally:
             studio.close()
 
@@ -169,7 +187,7 @@ async def ask_in_turn(
     return interrupted.is_set()
 
 
-async def _look(seats: Sequence[Seat], store: Store, tell: Tell | None) -> None:
+async def _look(seats: Sequence[Seat], store: ReplyStore, tell: Tell | None) -> None:
     """Keep how servers list their models, and say where one lists it otherwise than before."""
     served = [(seat, seat.reader) for seat in seats if isinstance(seat.reader, Served)]
     listed = await asyncio.gather(*(reader.listed() for _, reader in served))
@@ -263,7 +281,8 @@ class Judging:
 
     def check_plan(self, control: Reader) -> Plan:
         """What a control is asked, so that its replies can be judged."""
-        return trials_of(self._bench, self._bench.check_cases(self._work.chosen), control)
+        work = self._work
+        return trials_of(work.bench, work.bench.check_cases(work.chosen), control, work.part)
 
     def first_plan(self, judge: Seat) -> Plan:
         """The judge's questions about the controls, which can be asked before any reader is."""

@@ -24,6 +24,7 @@ from overread.runs._asking import run_async
 from overread.runs._environment import default_store, environment, load_config
 from overread.runs._opening import open_cases
 from overread.runs._running import Unfinished
+from overread.runs._stores import open_store
 
 _CORE = (
     "aiohttp", "av", "isal", "msgspec", "numpy", "pillow", "polars", "pydicom", "rich", "scipy",
@@ -52,7 +53,7 @@ def examine(
     *,
     readers: Sequence[str],
     cases: Sequence[str],
-    store: Path | None = None,
+    store: str | Path | None = None,
     benchmark: str | None = None,
     settings: Mapping[str, str] | None = None,
 ) -> list[Finding]:
@@ -126,11 +127,13 @@ def _environment() -> Iterator[Finding]:
         yield Finding(proxy, "note", detail)
 
 
-def _store(path: Path | None) -> Finding:
+def _store(path: str | Path | None) -> Finding:
     try:
         place = default_store(path)
     except BadInput:
         return Finding("store", "wrong", "its place is not known while the configuration is wrong")
+    if isinstance(place, str):
+        return _served_store(place)
     if is_network_mount(place):
         detail = (
             f"{place} lies on a network file system: one process at a time and slower commits; "
@@ -145,6 +148,15 @@ def _store(path: Path | None) -> Finding:
             return Finding("store", "ok", f"{place}: {replies:,} replies, {size:,.1f} MB")
     except (BadInput, sqlite3.Error) as error:
         return Finding("store", "wrong", f"{place}: {str(error).removeprefix(f'{place}: ')}")
+
+
+def _served_store(link: str) -> Finding:
+    try:
+        with open_store(link) as kept:
+            replies = sum(row.replies for row in kept.listing())
+            return Finding("store", "ok", f"{kept.shown}: served, {replies:,} replies")
+    except BadInput as error:
+        return Finding("store", "wrong", str(error))
 
 
 def _cases(path: str, benchmark: str | None, settings: Mapping[str, str]) -> Iterator[Finding]:

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 from itertools import chain, count
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -43,6 +43,36 @@ class Unfinished(Exception):
     def __init__(self, why: str, again: str = "") -> None:
         super().__init__(f"{why} Run the same command {again} to resume." if again else why)
         self.why = why
+
+
+class Prepared(NamedTuple):
+    """What a user wrote, opened: the cases with their settings, who is asked, and about which."""
+
+    bench: Benchmark
+    words: dict[str, str]
+    seats: list[Seat]
+    chosen: _opening.Chosen
+
+
+def prepared(
+    benchmark: str,
+    cases: str | Path,
+    readers: Sequence[str | Mapping[str, Any] | Reader],
+    judges: Sequence[str | Mapping[str, Any] | Reader],
+    *,
+    edition: str,
+    limit: int | None,
+    only: str | Path | None,
+    settings: Mapping[str, str] | None,
+    concurrency: int | None,
+) -> Prepared:
+    """Open cases, readers and judges, and choose the cases; readers stand before judges."""
+    words = class_of(benchmark).absolute(settings)
+    bench = _opening.open_cases(benchmark, cases, edition, words)
+    seats = _opening.open_readers(bench, readers, concurrency)
+    bench.look_ahead([seat.reader.name for seat in seats])
+    seats += _opening.open_judges(bench, judges, concurrency)
+    return Prepared(bench, words, seats, _opening.survey(bench, limit, only))
 
 
 def run(
@@ -76,13 +106,11 @@ def run(
     """
     from overread.report import Drawings
 
-    words = class_of(benchmark).absolute(settings)
-    bench = _opening.open_cases(benchmark, cases, edition, words)
-    seats = _opening.open_readers(bench, readers, concurrency)
-    specs = [seat.spec for seat in seats]
-    bench.look_ahead([seat.reader.name for seat in seats])
-    seats += _opening.open_judges(bench, judges, concurrency)
-    chosen, n_cases, named = _opening.survey(bench, limit, only)
+    bench, words, seats, (chosen, n_cases, named) = prepared(
+        benchmark, cases, readers, judges,
+        edition=edition, limit=limit, only=only, settings=settings, concurrency=concurrency,
+    )  # fmt: skip
+    specs = [seat.spec for seat in seats if not seat.judges]
     recipe = (limit if named is None else (limit, named), words)
     folder = Path(out) if out is not None else _default_folder(bench, specs, recipe)
     records.check_out(folder)
@@ -97,7 +125,7 @@ def run(
         recipe_of_it = {
             "benchmark": benchmark, "cases": str(cases), "edition": edition, "settings": words,
             "limit": limit, "only": None if only is None else str(only),
-            "store": str(work.store.path), "policy": bench.policy,
+            "store": work.store.named, "policy": bench.policy,
         }  # fmt: skip
         beacon = Beacon(folder, lambda: {**recipe_of_it, "readers": asking.known})
         stack.enter_context(beacon.lit(at_once=live is not None))
