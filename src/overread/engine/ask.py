@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 import msgspec
 
 from overread.case import BadInput, Reader, Reply, Request, Trial
-from overread.engine.crew import Crew, LocalCrew, Outcome, Queue, Tally, Wanted
+from overread.engine.crew import Crew, Hire, LocalCrew, Outcome, Queue, Tally, Wanted
 from overread.engine.reply_store import Asker, Kept, ReplyStore, Row
 from overread.engine.studio import Slot, Studio, digests, reply_key, request_digest
 
@@ -47,7 +47,7 @@ async def ask(
     tally: Tally | None = None,
     stop: asyncio.Event | None = None,
     judges: bool = False,
-    crew: Callable[[Tally, asyncio.Event], Crew] | None = None,
+    crew: Hire | None = None,
 ) -> Tally:
     """Have every trial of the plan answered in the store, or recorded as failed with its reason.
 
@@ -56,9 +56,11 @@ async def ask(
     reader was enrolled as a judge. `crew`: who shows and asks, in place of this process.
     """
     tally, stop = tally or Tally(), stop or asyncio.Event()
+    limits = reader.limits
     asking = _Asking(
         *(plan, reader, store, studio, dataset, store.asker(reader, judges=judges)),
-        *(crew(tally, stop) if crew else LocalCrew(reader, studio, tally, stop), tally, stop),
+        crew(limits, tally, stop) if crew else LocalCrew(reader, studio, limits, tally, stop),
+        *(tally, stop),
     )
     try:
         while await asking.one_pass():

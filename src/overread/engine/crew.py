@@ -74,6 +74,10 @@ class Crew(Protocol):
     async def work(self, queue: Queue, settled: Settled) -> None: ...
 
 
+# Makes the crew of a reader that may be asked so much, given where it counts and what stops it.
+Hire: TypeAlias = Callable[[Limits, Tally, asyncio.Event], Crew]
+
+
 def _set_event() -> asyncio.Event:
     event = asyncio.Event()
     event.set()
@@ -87,12 +91,12 @@ class LocalCrew:
         self,
         reader: Reader,
         studio: Studio,
+        limits: Limits,
         tally: Tally,
         stop: asyncio.Event,
-        limits: Limits | None = None,
     ) -> None:
         self._reader, self._studio, self._tally, self._stop = reader, studio, tally, stop
-        self._limits = limits or reader.limits
+        self._limits = limits
         self._pace = Pace(self._limits)
         self.size = self._limits.concurrency + 2 * studio.threads
         # Set when the trial before has its place in line; nobody comes before the first.

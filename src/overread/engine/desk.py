@@ -147,7 +147,7 @@ class Desk:
         self._something = asyncio.Event()
         self._crashed = ""
         self._tally, self._stop = Tally(), asyncio.Event()
-        self._crew = crew = LocalCrew(self._reader, self._studio, self._tally, self._stop, limits)
+        self._crew = crew = LocalCrew(self._reader, self._studio, limits, self._tally, self._stop)
         self._tasks = [asyncio.create_task(self._work(crew)) for _ in range(crew.size)]
 
     async def _work(self, crew: LocalCrew) -> None:

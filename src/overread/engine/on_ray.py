@@ -15,6 +15,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
@@ -23,7 +24,7 @@ import msgspec
 
 import overread
 from overread.case import BadInput, Fact, Limits
-from overread.engine.crew import Failed, Queue, Settled, Tally, Wanted
+from overread.engine.crew import Failed, Hire, Queue, Settled, Tally, Wanted
 from overread.engine.desk import CHUNK, LETTER, Desk, Opening, Opens, Taken
 from overread.scratch import scratch_folder
 
@@ -47,7 +48,8 @@ class Seated(msgspec.Struct, frozen=True):
 
     name: str
     opens: Opens
-    variables: Mapping[str, str] = {}
+    # Looked up when they are sent: no key is held here.
+    variables: Callable[[], Mapping[str, str]] = dict
     whole: bool = False
 
 
@@ -91,8 +93,10 @@ class Cluster:
         self._nodes = self._gpus = 1
         self._processors = 1.0
 
-    def crew(self, name: str, limits: Limits, tally: Tally, stop: asyncio.Event) -> RayCrew:
-        return RayCrew(self, self._seated[name], limits, tally, stop)
+    def crew(self, name: str) -> Hire | None:
+        """Whoever settles the trials of a reader; None for one that has no actors."""
+        seated = self._seated.get(name)
+        return None if seated is None else partial(RayCrew, self, seated)
 
     def attested(self, name: str) -> tuple[dict[str, Fact], tuple[str, ...]]:
         """What the actors of a reader say of how its replies came about."""
@@ -191,7 +195,7 @@ class Cluster:
                 f"reader {seated.name}: it cannot be sent to another process "
                 f"({type(error).__name__}). Leave --engine ray out."
             ) from None
-        return packed, pickle.dumps(dict(seated.variables))
+        return packed, pickle.dumps(seated.variables())
 
     async def note(self, seated: Seated, hand: _Hand) -> None:
         """Keep what the reader of an actor says of its replies; a dead one says nothing."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 __all__ = [
     "Batch",
     "Checked",
+    "Engine",
     "Fitted",
     "Forecast",
     "PartDone",
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
     from overread.runs._batches import Batch, import_batch, plan_batch
     from overread.runs._comparing import Transfer, compare, transfer, transfer_figure
     from overread.runs._doctor import examine, sight, sight_of_clips
+    from overread.runs._engines import Engine
     from overread.runs._environment import default_store
     from overread.runs._judge import (
         error_sample,
@@ -105,6 +107,7 @@ _HOMES = {
     "_batches": "Batch import_batch plan_batch",
     "_comparing": "Transfer compare transfer transfer_figure",
     "_doctor": "examine sight sight_of_clips",
+    "_engines": "Engine",
     "_environment": "default_store",
     "_judge": "error_sample judge judge_sample person_agreement rank_sample",
     "_live": "watch_from_outside",

@@ -20,6 +20,7 @@ import msgspec
 
 from overread.case import BadInput, Reader
 from overread.runs import _asking, _opening
+from overread.runs._engines import Engine
 from overread.runs._environment import array_task, default_store
 from overread.runs._opening import Tell
 
@@ -115,6 +116,9 @@ def run_part(
     settings: Mapping[str, str] | None = None,
     concurrency: int | None = None,
     fresh: bool = False,
+    engine: str = "local",
+    address: str | None = None,
+    actors: int | None = None,
     watch: Watch | None = None,
     tell: Tell | None = None,
 ) -> PartDone:
@@ -123,6 +127,9 @@ def run_part(
     When all parts are asked their stores are merged; then `run` finds everything answered.
     """
     from overread.runs._running import Asking, prepared
+
+    chosen_engine = Engine(engine, address, actors)
+    chosen_engine.check()
 
     ready = prepared(
         benchmark, cases, readers, judges,
@@ -134,7 +141,7 @@ def run_part(
         for line in _opening.remarks_of(bench):
             tell(line)
     with _asking.work_on(bench, chosen, store_of(part, store), tell, part.has) as work:
-        asking = Asking(work, ready.seats)
+        asking = Asking(work, ready.seats, engine=chosen_engine)
         asking.ask(who, watch, tell, fresh=fresh)
         asked = [
             PartAsked(
