@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import pickle
+import platform
 import secrets
 import sys
 import traceback
@@ -114,9 +115,7 @@ class Desk:
 
     async def begin(self, packed: bytes, variables: bytes) -> bytes:
         """Take a place: the reader is opened by the first. A token, or why there is none."""
-        import ray
-
-        node = ray.util.get_node_ip_address()
+        node = platform.node()
         try:
             _say_nothing()
             opening: Opening = pickle.loads(packed)  # noqa: S301 - from who started this process
@@ -134,8 +133,9 @@ class Desk:
             self._take_place(opening.limits)
         except BadInput as error:
             return pickle.dumps(("", str(error)))
-        except Exception:
-            return pickle.dumps(("", f"node {node}: {traceback.format_exc()}"))
+        except Exception as error:
+            what = " ".join(traceback.format_exception_only(error)[-1].split())
+            return pickle.dumps(("", f"node {node}: a reader cannot be opened there: {what}."))
         return pickle.dumps((self._token, ""))
 
     def _take_place(self, limits: Limits) -> None:

@@ -9,8 +9,10 @@ that was committed is asked twice.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import pickle
+import secrets
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -63,6 +65,7 @@ class _Hand:
         self.room = 0
         self.slots = 0
         self.deaths = 0
+        self.waits_since = 0.0
 
 
 class _Gone(Exception):
@@ -87,7 +90,7 @@ class Cluster:
         self._hands: dict[str, list[_Hand]] = {}
         self._attested: dict[str, list[tuple[dict[str, Fact], tuple[str, ...]]]] = {}
         self._beginning = asyncio.Lock()
-        self._began = False
+        self._tried = self._began = False
         self._joined_before = False
         self._stack = ExitStack()
         self._nodes = self._gpus = 1
@@ -112,6 +115,7 @@ class Cluster:
         """The actors of a reader, made when it is first asked."""
         async with self._beginning:
             if not self._began:
+                self._tried = True
                 await asyncio.to_thread(self._begin)
                 self._began = True
             hands = self._hands.setdefault(seated.name, [])
@@ -154,6 +158,8 @@ class Cluster:
         """
         ray = _ray()
         folder = self._stack.enter_context(scratch_folder(Path("/tmp")))  # noqa: S108
+        # Only who has the token gets in; without one Ray would leave its own in the user's home.
+        os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
         self._tell("starting Ray on this machine …")
         try:
             ray.init(
@@ -210,11 +216,13 @@ class Cluster:
 
     async def close(self) -> None:
         """End our actors, and Ray where we began it."""
-        if not self._began:
+        if not self._tried:
             return
         ray = _ray()
         hands = [hand for hands in self._hands.values() for hand in hands]
-        closing = [asyncio.ensure_future(_call(hand.actor.close.remote())) for hand in hands]
+        closing = [
+            asyncio.ensure_future(_call(hand.actor.close.remote())) for hand in hands if hand.token
+        ]
         if closing:
             await asyncio.wait(closing, timeout=_LEAVES_WITHIN)
         for one in closing:
@@ -223,10 +231,11 @@ class Cluster:
         for hand in hands:
             with suppress(Exception):
                 ray.kill(hand.actor, no_restart=True)
+        self._hands.clear()
         if not self._joined_before:
             await asyncio.to_thread(ray.shutdown)
         self._stack.close()
-        self._began = False
+        self._tried = self._began = False
 
 
 _QUIET: Final[Mapping[str, Any]] = {
@@ -248,11 +257,12 @@ def check(address: str | None, actors: int | None) -> None:
 
 
 def _ray() -> Any:
-    # Read by Ray when it is imported: nothing is reported to its makers.
+    # Nothing is reported to Ray's makers; and what it has to say to a shell is said here.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     import ray
 
+    logging.getLogger("ray").setLevel(logging.ERROR)
     return ray
 
 
@@ -403,6 +413,7 @@ class RayCrew:
     async def _tend(self, hand: _Hand, limits: Limits, line: _Line, settled: Settled) -> None:
         from ray.exceptions import ActorDiedError, RayError
 
+        hand.waits_since = time.monotonic()
         while not line.done:
             try:
                 if not await self._begin(hand, limits, line):
@@ -418,7 +429,8 @@ class RayCrew:
                 hand.out.clear()
                 # One that begins again cannot be reached for a while: that is the same death.
                 hand.deaths += bool(hand.token) or isinstance(error, ActorDiedError)
-                hand.token = ""
+                if hand.token:
+                    hand.token, hand.waits_since = "", time.monotonic()
                 for item in given_up:
                     line.settled(item.key)
                     why = f"worker died: {_LIVES} processes ended while this was under way"
@@ -433,11 +445,10 @@ class RayCrew:
         packed = self._cluster.opening(self._seated, limits)
         call = asyncio.ensure_future(_call(hand.actor.begin.remote(*packed)))
         stopping = asyncio.ensure_future(self._stop.wait())
-        began, told = time.monotonic(), False
         while not call.done() and not stopping.done() and not line.done:
             await asyncio.wait((call, stopping), timeout=1, return_when=asyncio.FIRST_COMPLETED)
-            if not told and time.monotonic() - began > _PATIENCE:
-                told = True
+            if time.monotonic() > hand.waits_since + _PATIENCE:
+                hand.waits_since = float("inf")
                 self._cluster.say(
                     f"{self._seated.name}: waiting for room on the Ray cluster, or for its model "
                     "to be opened there …"
@@ -450,6 +461,7 @@ class RayCrew:
         if fault:
             raise BadInput(fault)
         hand.token, hand.room = token, max(2 * limits.concurrency, 32)
+        hand.waits_since = float("inf")
         return True
 
     async def _drop(self, hand: _Hand, line: _Line, settled: Settled) -> None:
