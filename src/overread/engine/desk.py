@@ -66,17 +66,16 @@ class _FarStudio(Studio):
                 if isinstance(picture, Clip)
                 else picture_digest(picture, self.sources)
             )
-            what = ""
-        except BadInput as error:
-            found, what = b"", str(error).rstrip(".")
+        except BadInput:
+            found = b""
         if found == named:
             return
         source = picture.source
-        if not what and isinstance(source, Source):
-            path = os.path.join(source.root, source.name)
-            what = f"{path} (or what is laid over it) has other bytes than the run began with"
+        path = os.path.join(source.root, source.name) if isinstance(source, Source) else "a picture"
+        what = "has other bytes than the run began with" if found else "cannot be read there"
         self.astray = (
-            f"node {self._node}: {what}. Every node needs the data under the same path, unchanged"
+            f"node {self._node}: {path}, or what is laid over it, {what}. "
+            "Every node needs the data under the same path, unchanged"
         )
         raise BadInput(self.astray)
 
@@ -169,7 +168,7 @@ class Desk:
 
     async def take(self, token: str) -> bytes:
         """What was settled meanwhile, as soon as there is something; nothing for a stale token."""
-        if token != self._token:
+        if not token or token != self._token:
             return b""
         await self._something.wait()
         if len(self._settled) < CHUNK:
