@@ -6,7 +6,7 @@ Each is imported on first use: a command pays for what it needs.
 from typing import TYPE_CHECKING, Any
 
 __all__ = [
-    "Batch", "Checked", "Fitted", "Forecast", "PartDone", "Power", "Run", "Transfer",
+    "Batch", "Checked", "Engine", "Fitted", "Forecast", "PartDone", "Power", "Run", "Transfer",
     "Unfinished", "compare", "default_store", "demo", "error_sample", "examine", "fit_probe",
     "gate", "import_batch", "import_results", "is_link", "judge", "judge_sample", "load",
     "measure", "open_cases", "open_in_browser", "open_store", "part_of", "person_agreement",
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from overread.runs._batches import Batch, import_batch, plan_batch
     from overread.runs._comparing import Transfer, compare, transfer, transfer_figure
     from overread.runs._doctor import examine, sight, sight_of_clips
+    from overread.runs._engines import Engine
     from overread.runs._environment import default_store, is_link
     from overread.runs._judge import (
         error_sample,
@@ -61,6 +62,7 @@ _HOMES = {
     "_batches": "Batch import_batch plan_batch",
     "_comparing": "Transfer compare transfer transfer_figure",
     "_doctor": "examine sight sight_of_clips",
+    "_engines": "Engine",
     "_environment": "default_store is_link",
     "_judge": "error_sample judge judge_sample person_agreement rank_sample",
     "_live": "watch_from_outside",
