@@ -302,8 +302,7 @@ def study_serve(
     trouble: Tell = lambda line: None,
 ) -> None:
     """Serve a study to its readers until interrupted or terminated."""
-    from overread.door import bound
-    from overread.study.app import certificate_of
+    from overread.door import bound, certificate_of
 
     study = packets.open_study(folder)
     certificate = certificate_of(cert, key)
