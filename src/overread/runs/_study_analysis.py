@@ -372,6 +372,7 @@ def study_tables(found: StudyFound) -> Iterator[oc.Table]:
             for one in found.measures
             if not one.measure.startswith("diff_")
             and (one.reader not in known or "coverage" in one.by)
+            and not {"dimension", "finding"} & one.by.keys()
         ],
     }
     for (name, title), rows in kinds.items():

@@ -118,7 +118,8 @@ def sampled(screens: Iterable[ForPeople], task: Task, number: int, seed: int) ->
     if not by_case:
         named = f" under {', '.join(task.conditions)}" if task.conditions else ""
         raise BadInput(
-            f"task {number}: no case can be shown{named}. Change the task, or the cases."
+            f"task {number}: no case can be shown{named}. Change the task, or the cases; one about "
+            "models' answers needs run = the folder of a run that has some."
         )
     strata: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for case, some in by_case.items():

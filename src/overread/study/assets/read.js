@@ -115,7 +115,7 @@ async function show(index) {
   if (films.length === 2) stages = films.map(one => viewer.stage(pictures, [one]));
   else if (films.length) stages = [viewer.stage(pictures, films)];
   const words = now.texts.reduce((length, [, text]) => length + text.length, 0);
-  part("reading").className = !films.length ? "words" : words > 500 ? "wordy" : "";
+  part("reading").className = !films.length ? "words" : words > 300 ? "wordy" : "";
   fill();
   const whole = state.order.length;
   place.textContent = `${state.practice ? "Practice" : `Session ${state.session} of ${state.sessions}`}: case ${at + 1} of ${whole}`;
