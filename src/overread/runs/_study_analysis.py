@@ -372,12 +372,12 @@ def study_tables(found: StudyFound) -> Iterator[oc.Table]:
             for one in found.measures
             if not one.measure.startswith("diff_")
             and (one.reader not in known or "coverage" in one.by)
-            and not {"dimension", "finding"} & one.by.keys()
+            and not {"dimension", "finding", "versus"} & one.by.keys()
         ],
     }
     for (name, title), rows in kinds.items():
         if rows:
-            who = "model" if name in ("differences", "replies") else "person"
+            who = "who" if name in ("differences", "replies") else "person"
             yield oc.Table(
                 name=name,
                 title=title,

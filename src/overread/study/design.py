@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from overread.benchmarks.people import CANNOT_TELL, ORDER_MARKS, Ask, AskKind
 from overread.case import BadInput
@@ -115,6 +116,9 @@ def read_design(path: Path) -> Design:
     except msgspec.ValidationError as error:
         raise BadInput(f"{path}: {error}. See docs/reader-studies.md.") from None
     check_names(str(path), design)
+    # What is settled once is neither practised nor asked again.
+    once = [replace(t, repeat=0.0, training=0) if t.kind == "audit" else t for t in design.task]
+    design = replace(design, task=once)
     if not design.task:
         raise BadInput(f'{path}: there is no [[task]]. Add one, as kind = "presence".')
     if not (0 <= design.washout_days <= 3650):
