@@ -71,7 +71,14 @@ Settings = Annotated[
     list[str] | None,
     Option("--set", help="KEY=VALUE, a rule or option. Repeatable.", completes="settings"),
 ]
-Engine = Annotated[str, Option(help="local.")]
+Engine = Annotated[
+    str | None, Option(help="local (default), or ray: the actors of a Ray cluster ask.")
+]
+Address = Annotated[
+    str | None,
+    Option(help="auto, or HOST:PORT of a Ray cluster to join; else one is started here."),
+]
+Actors = Annotated[int | None, Option(help="How many Ray actors ask each model.")]
 Concurrency = Annotated[int | None, Option(help="Most calls under way, for each model.")]
 Fresh = Annotated[
     bool, Option("--fresh", help="Ask everything again; what was kept before is not used.")
@@ -143,8 +150,6 @@ def of_a_run(given: Mapping[str, Any]) -> dict[str, Any] | None:
 
     None where a study is named, beside which nothing that it says itself may be given.
     """
-    if given["engine"] != "local":
-        raise BadInput(f"--engine {given['engine']}: this version has the engine local.")
     if not given["benchmark"].endswith(".toml"):
         if given["cases"] is None:
             raise BadInput("--cases is missing. Give a case file, or phantom:480 to try it out.")
@@ -157,6 +162,16 @@ def of_a_run(given: Mapping[str, Any]) -> dict[str, Any] | None:
             option, study = f"--{name.rstrip('_')}", given["benchmark"]
             raise BadInput(f"{option} does not go with a study file. Put it into {study}.")
     return None
+
+
+def engine_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Where trials are asked, of a command's options: what was said, and was checked."""
+    from overread.runs import Engine
+
+    said = {name: given[name] for name in ("engine", "address", "actors")}
+    said["engine"] = said["engine"] or "local"
+    Engine(*said.values()).check()
+    return said
 
 
 def print_headline(run: Run, *, wide: bool = False) -> None:

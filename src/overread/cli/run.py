@@ -27,7 +27,9 @@ def run(
     limit: options.Limit = None,
     only: options.Only = None,
     set_: options.Settings = None,
-    engine: options.Engine = "local",
+    engine: options.Engine = None,
+    address: options.Address = None,
+    actors: options.Actors = None,
     concurrency: options.Concurrency = None,
     shard: options.Shard = None,
     fresh: options.Fresh = False,
@@ -44,6 +46,7 @@ def run(
 
     Example: overread run grounding --cases phantom:480 --reader control:looks
     """
+    where = options.engine_of(locals())
     asked = options.of_a_run(locals())
     part = runs.part_of(shard, options.tell)
     done: Iterable[runs.Run | runs.PartDone]
@@ -57,13 +60,21 @@ def run(
             )
         study = Path(benchmark)
         done = runs.run_study(
-            study, store=store, fresh=fresh, part=part, watch=watch, tell=options.tell
+            study,
+            store=store,
+            fresh=fresh,
+            part=part,
+            **({} if engine is None else where),
+            watch=watch,
+            tell=options.tell,
         )
     elif part is not None:
-        done = [runs.run_part(**asked, part=part, concurrency=concurrency, watch=watch)]
+        done = [runs.run_part(**asked, **where, part=part, concurrency=concurrency, watch=watch)]
     else:
         live = runs.watch_from_outside if on_a_page else None
-        done = [runs.run(**asked, out=out, concurrency=concurrency, watch=watch, live=live)]
+        done = [
+            runs.run(**asked, **where, out=out, concurrency=concurrency, watch=watch, live=live)
+        ]
     return options.finish(done, json=json, fresh=fresh, wide=wide)
 
 
@@ -78,7 +89,9 @@ def plan(
     limit: options.Limit = None,
     only: options.Only = None,
     set_: options.Settings = None,
-    engine: options.Engine = "local",
+    engine: options.Engine = None,
+    address: options.Address = None,
+    actors: options.Actors = None,
     concurrency: options.Concurrency = None,
     shard: options.Shard = None,
     requests: Annotated[
@@ -102,6 +115,7 @@ def plan(
 
     Example: overread plan grounding --cases phantom:480 --reader control:looks
     """
+    where = options.engine_of(locals())
     asked = options.of_a_run(locals())
     part = runs.part_of(shard, options.tell)
     if batch is not None:
@@ -361,6 +375,9 @@ def judge(
     judge: options.Judges = None,
     store: options.StoreFile = None,
     set_: options.Settings = None,
+    engine: options.Engine = None,
+    address: options.Address = None,
+    actors: options.Actors = None,
     concurrency: options.Concurrency = None,
     fresh: options.Fresh = False,
     wide: options.Wide = False,
@@ -372,11 +389,13 @@ def judge(
 
     Example: overread judge imported --judge control:lexical-judge
     """
+    where = options.engine_of(locals())
     done = runs.judge(
         run,
         judge or [],
         store=store,
         settings=options.settings_from(set_),
+        **where,
         concurrency=concurrency,
         fresh=fresh,
         watch=watch,

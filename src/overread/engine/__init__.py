@@ -5,12 +5,12 @@ from overread.engine.ask import (
     Given,
     Lacking,
     Plan,
-    Tally,
     ask,
     chunks,
     lacking,
     read_back,
 )
+from overread.engine.crew import Crew, Tally
 from overread.engine.reply_store import Asker, Claimed, Enrolment, Kept, Listed, ReplyStore
 from overread.engine.store import Store, moment
 from overread.engine.store_file import is_network_mount, private_folder
@@ -21,6 +21,7 @@ __all__ = [
     "NOT_ASKED",
     "Asker",
     "Claimed",
+    "Crew",
     "Enrolment",
     "Given",
     "Kept",

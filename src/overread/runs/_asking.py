@@ -18,7 +18,7 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
 from itertools import chain, count, groupby, islice
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import msgspec
 
@@ -30,6 +30,9 @@ from overread.readers import Served
 from overread.runs._opening import Seat, Tell
 from overread.runs._shards import Part
 from overread.runs._stores import open_store
+
+if TYPE_CHECKING:
+    from overread.engine.on_ray import Cluster
 
 T = TypeVar("T")
 _CHUNK = 1024
@@ -150,11 +153,13 @@ async def ask_in_turn(
     seats: Sequence[Seat],
     work: Work,
     tell: Tell | None = None,
+    cluster: Cluster | None = None,
 ) -> bool:
     """Ask the jobs of each round at once, so that a picture rendered for one reader serves all.
 
     A round is made when the one before is done: its plans may read what was said there. True if
     interrupted; nothing more is begun then, nor when a reader was stopped. All are closed.
+    `cluster`: whose actors ask, in place of this process.
     """
     stops: list[asyncio.Event] = []
     interrupted = asyncio.Event()
@@ -176,6 +181,7 @@ async def ask_in_turn(
                     ask(
                         job.plan, job.seat.reader, work.store, work.studio, dataset=work.dataset,
                         tally=job.tally, stop=stop, judges=job.seat.judges,
+                        crew=None if cluster is None else cluster.crew(job.seat.called),
                     )
                     for job, stop in zip(jobs, stops, strict=True)
                 )  # fmt: skip
@@ -186,6 +192,8 @@ async def ask_in_turn(
             work.studio.forget()
             for seat in seats:
                 await seat.reader.close()
+            if cluster is not None:
+                await cluster.close()
     return interrupted.is_set()
 
 

@@ -36,6 +36,7 @@ _EXTRAS = {
     "hf": (("torch", "transformers"), "models cannot be asked in this process (hf:MODEL)"),
     "inspect": (("inspect_ai",), "its providers cannot be asked (inspect:PROVIDER/MODEL)"),
     "probe": (("onnxruntime", "sklearn"), "no probe can be fitted (overread probe fit)"),
+    "ray": (("ray",), "a cluster's actors cannot ask (--engine ray)"),
     "nifti": (("nibabel",), "clips in NIfTI, such as CAMUS, cannot be opened"),
 }
 _PROXIES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")

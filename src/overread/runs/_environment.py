@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, TypeGuard
 
@@ -35,6 +35,24 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def environment() -> Mapping[str, str]:
     """The process's environment, for whoever may look a key up in it."""
     return os.environ
+
+
+class LookedUp(Mapping[str, str]):
+    """An environment that remembers which of its variables somebody looked up."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._environment = environment
+        self.names: dict[str, None] = {}
+
+    def __getitem__(self, name: str) -> str:
+        self.names[name] = None
+        return self._environment[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._environment)
+
+    def __len__(self) -> int:
+        return len(self._environment)
 
 
 def load_config(environment: Mapping[str, str] | None = None) -> Config:

@@ -10,6 +10,7 @@ import msgspec
 
 from overread.case import Reader
 from overread.runs import _asking, _opening
+from overread.runs._engines import Engine
 from overread.runs._opening import Tell
 from overread.runs._running import Asking, Watch, prepared
 from overread.runs._shards import Part, store_of
@@ -53,6 +54,9 @@ def run_part(
     settings: Mapping[str, str] | None = None,
     concurrency: int | None = None,
     fresh: bool = False,
+    engine: str = "local",
+    address: str | None = None,
+    actors: int | None = None,
     watch: Watch | None = None,
     tell: Tell | None = None,
 ) -> PartDone:
@@ -60,6 +64,8 @@ def run_part(
 
     When all parts are asked their stores are merged; then `run` finds everything answered.
     """
+    chosen_engine = Engine(engine, address, actors)
+    chosen_engine.check()
     ready = prepared(
         benchmark, cases, readers, judges,
         edition=edition, limit=limit, only=only, settings=settings, concurrency=concurrency,
@@ -70,7 +76,7 @@ def run_part(
         for line in _opening.remarks_of(bench):
             tell(line)
     with _asking.work_on(bench, chosen, store_of(part, store), tell, part) as work:
-        asking = Asking(work, ready.seats)
+        asking = Asking(work, ready.seats, engine=chosen_engine)
         asking.ask(who, watch, tell, fresh=fresh)
         asked = [
             PartAsked(

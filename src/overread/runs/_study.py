@@ -21,6 +21,7 @@ from overread.case import BadInput
 from overread.engine import Enrolment
 from overread.files import read_toml
 from overread.records import check_folder, check_out
+from overread.runs._engines import Engine
 from overread.runs._environment import default_store
 from overread.runs._measuring import Run
 from overread.runs._opening import (
@@ -71,13 +72,16 @@ class Study(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     judge: list[dict[str, Any]] = []
     store: str | None = None
     concurrency: int | None = None
+    engine: str = "local"
+    address: str | None = None
+    actors: int | None = None
 
 
 _KEYS: Final = (
     "A study has [[run]] tables ("
     + ", ".join(StudyRun.__struct_fields__)
     + "), [[reader]] tables (kind, model and a spec's other options), [[judge]] tables (the same, "
-    "and role), store and concurrency. See docs/studies.md."
+    "and role), store, concurrency, engine, address and actors. See docs/studies.md."
 )
 
 
@@ -116,11 +120,18 @@ def run_study(
     store: str | Path | None = None,
     fresh: bool = False,
     part: Part | None = None,
+    engine: str | None = None,
+    address: str | None = None,
+    actors: int | None = None,
     watch: Watch | None = None,
     tell: Tell | None = None,
 ) -> Iterator[Run | PartDone]:
     """Run everything a study file asks for, one run folder per benchmark; or a part of it."""
     study = read_study(path)
+    where = Engine(study.engine, study.address, study.actors)
+    if engine is not None:
+        where = Engine(engine, address, actors)
+    where.check()
     place = _store_of(study, store, part)
     opened = _opened(study, path)
     with open_store(place, tell) as kept:
@@ -129,7 +140,8 @@ def run_study(
             dataset = kept.dataset_id(bench.name, bench.dataset, bench.policy)
             kept.enrol(who, dataset, fresh=fresh and bench.dataset not in begun)
             begun.add(bench.dataset)
-    also: dict[str, Any] = {"concurrency": study.concurrency, "watch": watch, "tell": tell}
+    also: dict[str, Any] = {"engine": where.name, "address": where.address, "actors": where.actors}
+    also |= {"concurrency": study.concurrency, "watch": watch, "tell": tell}
     for one, asked, _, _ in opened:
         done: Run | PartDone
         try:
