@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import http.client
+import socket
 import sqlite3
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,15 +17,18 @@ import msgspec
 import pytest
 
 from overread.case import BadInput, Reply
+from overread.door import certificate_of
 from overread.engine import Asker, Enrolment, ReplyStore, Store
 from overread.engine import store as store_module
 from overread.engine import store_wire as wire
 from overread.engine.store_door import bound_privately, token_of
 from overread.engine.store_file import Life, this_process
 from overread.engine.store_served import ServedStore
+from overread.readers import http_client
 from support.readers import Scripted
 from support.store_server import TOKEN, free_port, store_served
 
+CERTIFICATE = Path(__file__).parents[1] / "readers" / "models_test.pem"  # of `models.test`
 KEYS = [bytes([n]) * 16 for n in range(9)]
 OLD = Enrolment(identity='["openai","m"]', label="old", weights=True)
 NEW = msgspec.structs.replace(OLD, label="new")
@@ -243,7 +248,6 @@ def test_a_store_is_served_at_private_addresses_only(host: str) -> None:
 
 def test_a_client_goes_to_private_addresses_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """By the address connected to, whatever the name; before a byte is sent."""
-    import socket
 
     def resolved(*_: object, **__: object) -> list[object]:
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("203.0.113.7", 80))]
@@ -254,6 +258,31 @@ def test_a_client_goes_to_private_addresses_only(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(BadInput, match=r"store at intranet\.local .*203\.0\.113\.7.*Nothing was"):
         ServedStore(f"http://intranet.local/?token={TOKEN}")
     assert made == []
+
+
+def test_with_a_certificate_it_is_encrypted_and_the_name_is_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resolve = socket.getaddrinfo
+    monkeypatch.setattr(
+        socket, "getaddrinfo", lambda host, *more, **named: resolve("127.0.0.1", *more, **named)
+    )
+    tls = certificate_of(CERTIFICATE, CERTIFICATE)
+    with (
+        Store(tmp_path / "store.sqlite") as kept,
+        store_served(kept, names=("models.test",), tls=tls) as link,
+    ):
+        assert link.startswith("https://models.test:")
+        with pytest.raises(BadInput, match=r"not trusted .*SSL_CERT_FILE"):
+            ServedStore(link)
+        trusting = ssl.create_default_context(cafile=CERTIFICATE)
+        monkeypatch.setattr(http_client, "_trust", lambda: trusting)
+        with ServedStore(link) as store:
+            assert store.dataset_id("grounding", "set@1", "open") == 1
+        with pytest.raises(BadInput, match="not trusted"):
+            ServedStore(link.replace("models.test", "other.test"))
+    with pytest.raises(BadInput, match="go together"):
+        certificate_of(CERTIFICATE, None)
 
 
 @pytest.mark.parametrize(
