@@ -190,8 +190,8 @@ def _print_part(done: PartDone) -> None:
     """What became of a part, and what is to be done when all parts are asked."""
     table = Table(
         name="part",
-        title=f"Part {done.part} of {done.benchmark}: {done.cases:,} cases",
-        columns=("reader", "trials", "answered", "kept before", "failed"),
+        title=f"Part {done.part} of {done.benchmark}",
+        columns=("reader", "trials", "answered", "kept or shared", "failed"),
         rows=tuple(
             (one.reader, *(f"{n:,}" for n in (one.trials, one.answered, one.kept, one.failed)))
             for one in done.asked

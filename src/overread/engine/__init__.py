@@ -14,6 +14,7 @@ from overread.engine.crew import Crew, Tally
 from overread.engine.reply_store import Asker, Claimed, Enrolment, Kept, Listed, ReplyStore
 from overread.engine.store import Store, moment
 from overread.engine.store_file import is_network_mount, private_folder
+from overread.engine.store_merge import Merged, merge
 from overread.engine.studio import Sources, Studio, reply_key, request_digest
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Kept",
     "Lacking",
     "Listed",
+    "Merged",
     "Plan",
     "ReplyStore",
     "Sources",
@@ -36,6 +38,7 @@ __all__ = [
     "chunks",
     "is_network_mount",
     "lacking",
+    "merge",
     "moment",
     "private_folder",
     "read_back",

@@ -70,13 +70,40 @@ class Listed(msgspec.Struct, frozen=True):
 class Claimed(msgspec.Struct, frozen=True):
     """What came of claiming keys: ours to ask, already answered, or being asked by another.
 
-    `lately` counts those answered since this store was opened.
+    `lately` counts those answered since this store was opened; `damaged` replies that could not be
+    read, and are not there any more.
     """
 
     ours: set[bytes]
     answered: set[bytes]
     elsewhere: set[bytes]
     lately: int = 0
+    damaged: int = 0
+
+
+class Enrolled:
+    """What a process knows of those it asks, whichever store their replies are kept in."""
+
+    def __init__(self) -> None:
+        self.under_way: set[bytes] = set()
+        self.damaged = 0
+        self._askers: dict[tuple[str, str, bool], Asker] = {}
+
+    def keep_askers(self, readers: Sequence[Enrolment], askers: Sequence[Asker]) -> None:
+        for one, asker in zip(readers, askers, strict=True):
+            self._askers[one.identity, one.label, one.judges] = asker
+
+    def asker(self, reader: Reader, *, judges: bool = False) -> Asker:
+        """The row of a reader that was enrolled; one that counts every reply for another."""
+        return self._askers.get((reader.identity, reader.name, judges), ANYBODY)
+
+    def enrolled(self, one: Enrolment) -> Asker:
+        """The same, of what was enrolled."""
+        return self._askers.get((one.identity, one.label, one.judges), ANYBODY)
+
+    def count_for(self, reader: Reader, asker: Asker, *, judges: bool = False) -> None:
+        """Count for a reader what counts for it in the process that asks it. Nothing is written."""
+        self._askers[reader.identity, reader.name, judges] = asker
 
 
 class ReplyStore(Protocol):
@@ -123,7 +150,7 @@ class ReplyStore(Protocol):
     def enrolled(self, one: Enrolment) -> Asker:
         """The same, of what was enrolled."""
 
-    def count_for(self, reader: Reader, asker: Asker) -> None:
+    def count_for(self, reader: Reader, asker: Asker, *, judges: bool = False) -> None:
         """Count for a reader what counts for it in the process that asks it. Nothing is written."""
 
     def note_served(self, reader: Reader, served: str, *, judges: bool = False) -> str:

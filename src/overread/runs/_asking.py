@@ -28,6 +28,7 @@ from overread.engine import Given, Plan, ReplyStore, Sources, Studio, Tally, ask
 from overread.judging import VERDICT_COLUMNS, Read
 from overread.readers import Served
 from overread.runs._opening import Seat, Tell
+from overread.runs._shards import Part
 from overread.runs._stores import open_store
 
 if TYPE_CHECKING:
@@ -48,30 +49,29 @@ class Stage(msgspec.Struct, frozen=True):
     alone: bool = False
 
 
-def everything(case: str) -> bool:
-    """The part that a run asks which is not divided."""
-    return True
-
-
 def trials_of(
-    bench: Benchmark,
-    chosen: frozenset[str] | None,
-    reader: Reader,
-    part: Callable[[str], bool] = everything,
+    bench: Benchmark, chosen: frozenset[str] | None, reader: Reader, part: Part | None = None
 ) -> Plan:
-    """A plan: every trial of every chosen case for this reader, in order, at every call."""
-    return lambda: (
-        trial
-        for case in bench.cases()
-        if (chosen is None or case.case_id in chosen) and part(case.case_id)
-        for trial in bench.trials(case, reader.traits)
-    )
+    """A plan: every trial of every chosen case for this reader, in order, at every call.
+
+    Of a part of the run, those that are in it.
+    """
+
+    def trials() -> Iterator[Trial]:
+        for case in bench.cases():
+            if chosen is None or case.case_id in chosen:
+                yield from bench.trials(case, reader.traits)
+
+    if part is None:
+        return trials
+    has = part.chooser(bench, reader.traits)
+    return lambda: filter(has, trials())
 
 
 class Work(msgspec.Struct, frozen=True):
     """What is asked about (`chosen`: None for all cases), and where replies are kept.
 
-    `part` says whether a case is asked about here; the others are, by other machines.
+    `part` is what is asked of it here, where other machines ask the rest.
     """
 
     bench: Benchmark
@@ -79,7 +79,7 @@ class Work(msgspec.Struct, frozen=True):
     store: ReplyStore
     studio: Studio
     dataset: int
-    part: Callable[[str], bool] = everything
+    part: Part | None = None
 
     def stages(self, reader: Reader) -> list[Stage]:
         """What a reader is asked: its trials; what follows from its replies; what is timed."""
@@ -97,8 +97,10 @@ class Work(msgspec.Struct, frozen=True):
             found.append(Stage("follow-ups", following))
         if bench.times:
 
-            def timed() -> Iterator[Trial]:
-                return (one for one in bench.timed(chosen, reader.traits) if part(one.case))
+            def timed() -> Iterable[Trial]:
+                trials = bench.timed(chosen, reader.traits)
+                has = None if part is None else part.chooser(bench, reader.traits)
+                return trials if has is None else filter(has, trials)
 
             found.append(Stage("timing", timed, alone=True))
         return found
@@ -123,7 +125,7 @@ def work_on(
     chosen: frozenset[str] | None,
     store: str | Path | None,
     tell: Tell | None = None,
-    part: Callable[[str], bool] = everything,
+    part: Part | None = None,
 ) -> Iterator[Work]:
     """The store opened, and a studio for as long as somebody is asked."""
     with open_store(store, tell) as kept:

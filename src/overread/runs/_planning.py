@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,7 +15,7 @@ from overread.benchmarks.base import Benchmark
 from overread.case import BadInput, Clip, Inline, Picture, Reader, Reply, Request, Source
 from overread.engine import ReplyStore, Sources, chunks, reply_key, request_digest
 from overread.runs import _opening
-from overread.runs._asking import everything, trials_of
+from overread.runs._asking import trials_of
 from overread.runs._environment import default_store, is_link
 from overread.runs._opening import Seat, Tell
 from overread.runs._reach import Reach, reach_of
@@ -87,7 +87,6 @@ def plan(
     if tell is not None:
         for line in (*_opening.remarks_of(bench), *_not_counted(bench)):
             tell(line)
-    has = everything if part is None else part.has
     place = default_store(store) if part is None else store_of(part, store)
     with ExitStack() as stack:
         if not is_link(place) and not Path(place).exists():
@@ -99,13 +98,15 @@ def plan(
             kept.foresee(who, bench.name, bench.dataset)
         opened = [seat.reader for seat in seats]
         if requests is not None:
-            write_requests(requests, bench, chosen, opened, kept, has)
+            write_requests(requests, bench, chosen, opened, kept, part)
         reach = reach_of(bench, chosen)
         found = [
-            msgspec.structs.replace(_forecast(bench, chosen, seat, kept, fresh, has), reach=reach)
+            msgspec.structs.replace(_forecast(bench, chosen, seat, kept, fresh, part), reach=reach)
             for seat in seats
         ]
-        return found + [_judge_forecast(bench, chosen, opened, judge, kept, has) for judge in panel]
+        return found + [
+            _judge_forecast(bench, chosen, opened, judge, kept, part) for judge in panel
+        ]
 
 
 def _forecast(
@@ -114,7 +115,7 @@ def _forecast(
     seat: Seat,
     store: ReplyStore,
     fresh: bool,
-    has: Callable[[str], bool],
+    part: Part | None,
 ) -> Forecast:
     reader = seat.reader
     asker = store.asker(reader)
@@ -123,7 +124,7 @@ def _forecast(
     key: _Key
     digest_of = _peeking(Sources(store, 0))
     counts = Counter({"trials": 0, "tokens_in": 0, "tokens_out": 0})
-    for chunk in chunks(trials_of(bench, chosen, reader, has)(), _CHUNK):
+    for chunk in chunks(trials_of(bench, chosen, reader, part)(), _CHUNK):
         counts["trials"] += len(chunk)
         asked: list[tuple[Request, _Key]] = []
         for trial in chunk:
@@ -193,7 +194,7 @@ def _judge_forecast(
     readers: Sequence[Reader],
     judge: Seat,
     store: ReplyStore,
-    has: Callable[[str], bool],
+    part: Part | None,
 ) -> Forecast:
     """What a judge would be asked if every reply had its usual length; asked again for none."""
     controls = bench.controls()
@@ -203,7 +204,7 @@ def _judge_forecast(
     asked += [(reader, chosen, 0) for reader in readers]
     calls = tokens_in = tokens_out = 0
     for reader, of, check in asked:
-        for trial in trials_of(bench, of, reader, has)():
+        for trial in trials_of(bench, of, reader, part)():
             length = bench.usual_length(trial.condition)
             if not length:
                 continue
@@ -258,7 +259,7 @@ def write_requests(
     chosen: frozenset[str] | None,
     readers: Sequence[Reader],
     store: ReplyStore,
-    has: Callable[[str], bool] = everything,
+    part: Part | None = None,
 ) -> None:
     """Write every distinct request as JSON lines, for a `recorded:` reader to answer elsewhere.
 
@@ -270,7 +271,7 @@ def write_requests(
     def lines() -> Iterator[bytes]:
         seen: set[bytes] = set()
         for reader in readers:
-            for trial in trials_of(bench, chosen, reader, has)():
+            for trial in trials_of(bench, chosen, reader, part)():
                 request = trial.request.for_reader(reader.traits)
                 digest = request_digest(request, sources)
                 if digest not in seen:

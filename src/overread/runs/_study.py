@@ -36,7 +36,8 @@ from overread.runs._opening import (
 from overread.runs._planning import Forecast, plan
 from overread.runs._reporting import OWN_CARDS
 from overread.runs._running import Unfinished, Watch, run
-from overread.runs._shards import Part, PartDone, run_part, store_of
+from overread.runs._running_part import PartDone, run_part
+from overread.runs._shards import Part, store_of
 from overread.runs._stores import open_store
 
 
