@@ -6,19 +6,20 @@ Each is imported on first use: a command pays for what it needs.
 from typing import TYPE_CHECKING, Any
 
 __all__ = [
-    "Batch", "Checked", "Fitted", "Forecast", "Power", "Run", "Transfer", "Unfinished", "compare",
-    "default_store", "demo", "error_sample", "examine", "fit_probe", "gate", "import_batch",
-    "import_results", "judge", "judge_sample", "load", "measure", "open_cases",
-    "open_in_browser", "person_agreement", "phantom_cases", "plan", "plan_batch", "plan_study",
-    "power", "published_figures", "published_list", "rank_sample", "reach", "report", "run",
-    "run_async", "run_study", "selfcheck", "serve", "sight", "sight_of_clips", "study_analyse",
-    "study_export", "study_import", "study_new", "study_serve", "study_sheets", "study_tables",
-    "transfer", "transfer_figure", "watch_from_outside", "write_comparisons",
+    "Batch", "Checked", "Fitted", "Forecast", "Power", "Run", "Transfer", "Unfinished",
+    "checklist", "compare", "default_store", "demo", "error_sample", "examine", "fit_probe",
+    "gate", "import_batch", "import_results", "judge", "judge_sample", "load", "measure",
+    "open_cases", "open_in_browser", "person_agreement", "phantom_cases", "plan", "plan_batch",
+    "plan_study", "power", "published_figures", "published_list", "rank_sample", "reach",
+    "report", "run", "run_async", "run_study", "selfcheck", "serve", "sight", "sight_of_clips",
+    "study_analyse", "study_export", "study_import", "study_new", "study_serve", "study_sheets",
+    "study_tables", "transfer", "transfer_figure", "watch_from_outside", "write_comparisons",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
     from overread.runs._asking import run_async
     from overread.runs._batches import Batch, import_batch, plan_batch
+    from overread.runs._checklist import checklist
     from overread.runs._comparing import Transfer, compare, transfer, transfer_figure
     from overread.runs._doctor import examine, sight, sight_of_clips
     from overread.runs._environment import default_store
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "_asking": "run_async",
     "_batches": "Batch import_batch plan_batch",
+    "_checklist": "checklist",
     "_comparing": "Transfer compare transfer transfer_figure",
     "_doctor": "examine sight sight_of_clips",
     "_environment": "default_store",
