@@ -107,6 +107,11 @@ OPTIONS: dict[str, list[str]] = {
     "serve runs": ["serve", PLACE],
     "store forget --store": ["store", "forget", "x", "--store", PLACE],
     "store list --store": ["store", "list", "--store", PLACE],
+    "store merge stores": ["store", "merge", PLACE, "--into", "new.sqlite"],
+    "store merge --into": ["store", "merge", "store.sqlite", "--into", PLACE],
+    "store serve --store": ["store", "serve", "--port", "0", "--store", PLACE],
+    "store serve --tls-cert": ["store", "serve", "--tls-cert", PLACE, "--tls-key", PLACE],
+    "store serve --tls-key": ["store", "serve", "--tls-cert", PLACE, "--tls-key", PLACE],
     "study new file": ["study", "new", f"{PLACE}.toml"],
     "study new --out": ["study", "new", "people.toml", "--out", PLACE],
     "study serve folder": ["study", "serve", PLACE],
@@ -167,7 +172,7 @@ def _paths() -> Iterator[str]:
     """Every parameter of the commands that takes a path, as `command --option`."""
     for name, command in COMMANDS.every():
         for one in parameters_of(command):
-            if one.kind is Path:
+            if one.kind is Path or one.shown in ("--store", "--into"):  # or a link
                 yield f"{name} {one.shown if isinstance(one.about, Option) else one.name}"
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from overread.benchmarks.files.layouts import SetReader
-    from overread.benchmarks.people import ForPeople
+    from overread.benchmarks.people import Decided, ForPeople, PeopleMeasured
     from overread.judging.sheet import Unit as JudgedUnit
     from overread.measuring.arrays import RunArrays
     from overread.measuring.specs import Spec, SpokenFor
@@ -263,6 +263,8 @@ class Benchmark:
     """Whether some exhibits or cards show the cases' own pictures or texts."""
     people_kinds: ClassVar[Mapping[str, str]] = {}
     """What a reader study may ask people about its cases, with what each kind is."""
+    people_measured: ClassVar[Mapping[str, PeopleMeasured]] = {}
+    """Of these kinds, those whose answers are a sheet that measuring takes (`people_rows`)."""
     people_sheets: ClassVar[str] = ""
     """What counts sheets that the paper's readers filled, "module:function" of tables and folders
     by reader: edition `authors` of a reader study."""
@@ -875,6 +877,11 @@ class Benchmark:
     ) -> Iterator[ForPeople]:
         """Screens of one of `people_kinds`; those about models' answers need a run's tables."""
         return iter(())
+
+    @classmethod
+    def people_rows(cls, kind: str, decided: Sequence[Decided]) -> list[tuple[str, ...]]:
+        """Header and rows of the sheet that a kind of `people_measured` becomes."""
+        raise NotImplementedError
 
     @classmethod
     def error_sheet(cls) -> ErrorSheet | None:

@@ -16,7 +16,6 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from html import escape
 from importlib.resources import files
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -273,6 +272,12 @@ class _Desk:
             }
         except BadInput as error:
             raise Refused(400, str(error)) from None
+        stood = {
+            name: one.value for name, one in self._journal.of_display(reader, display.id).items()
+        }
+        for name, ask in asks.items():  # what another answer has made no question any more
+            if not ask.is_asked(stood | values) and (stood | values).get(name):
+                values[name] = ""
         visible = put.visible
         if visible is not None and not 0 <= visible <= _MOST_SECONDS:
             visible = None
@@ -332,19 +337,3 @@ def _text(name: str) -> str:
 
 def _asset(name: str) -> bytes:
     return _text(name).encode()
-
-
-def certificate_of(cert: Path | None, key: Path | None) -> ssl.SSLContext | None:
-    """What HTTPS is spoken with; None where neither file is given."""
-    if cert is None and key is None:
-        return None
-    if cert is None or key is None:
-        raise BadInput("--tls-cert and --tls-key go together. Give both, or neither.")
-    for option, path in (("--tls-cert", cert), ("--tls-key", key)):
-        read_bytes(path, named=f"{option} {path}")  # a file, and no pipe that is waited for
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    try:
-        context.load_cert_chain(cert, key)
-    except (OSError, ssl.SSLError) as error:
-        raise BadInput(f"--tls-cert {cert}: {error}. Give a PEM certificate and its key.") from None
-    return context
