@@ -208,6 +208,10 @@ class Benchmark:
     """What its measures that no `Spec` makes are counted in, by their names."""
     share_right: ClassVar[str] = "accuracy"
     """The measure that says how often a reader is right; of its groups the page names the worst."""
+    diagnostic: ClassVar[tuple[str, ...]] = ()
+    """Its measures of diagnostic accuracy beside that one, for which reporting guidelines ask."""
+    steady: ClassVar[str] = ""
+    """The measure of how often the same was answered when it was asked again."""
     metrics: ClassVar[str] = ""
     """Where its registered metrics stand, "module:METRICS"; the law tests run over them."""
     exhibited: ClassVar[str] = ""
@@ -215,6 +219,9 @@ class Benchmark:
     sentences: ClassVar[str] = ""
     """The module of what it says in words: headlines and limitations by (measures, dataset), and
     methods by (rules, options, asked_under)."""
+    asked_words: ClassVar[str] = ""
+    """The function that gives those of its methods that say what was asked and shown, by (rules,
+    options, asked_under): "module:function"."""
     phantoms: ClassVar[Phantoms | None] = None
     """Its synthetic cases; with them it joins `demo` and `selfcheck`."""
     published: ClassVar[str] = ""
@@ -734,6 +741,15 @@ class Benchmark:
         somebody else asked them.
         """
         return tuple(self._sentences("methods", self.rules, self.options, asked_under))
+
+    def asked(self, asked_under: str | None = None) -> Sequence[str]:
+        """Those sentences of `methods` that say what was asked and shown.
+
+        None where it is not known (`asked_under` is empty), nor of a benchmark that has none apart.
+        """
+        if not self.asked_words or asked_under == "":
+            return ()
+        return tuple(at(self.asked_words)(self.rules, self.options, asked_under))
 
     def limitations(self, measures: Sequence[oc.Measure]) -> Sequence[str]:
         """What limits the numbers, as far as the benchmark and these measures give cause."""

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 __all__ = [
     "Batch", "Checked", "Engine", "Fitted", "Forecast", "PartDone", "Power", "Run", "Transfer",
-    "Unfinished", "compare", "default_store", "demo", "error_sample", "examine", "fit_probe",
-    "gate", "import_batch", "import_results", "is_link", "judge", "judge_sample", "load",
-    "measure", "open_cases", "open_in_browser", "open_store", "part_of", "person_agreement",
-    "phantom_cases", "plan", "plan_batch", "plan_study", "power", "published_figures",
-    "published_list", "rank_sample", "reach", "report", "run", "run_async", "run_part",
-    "run_study", "selfcheck", "serve", "serve_store", "sight", "sight_of_clips",
+    "Unfinished", "checklist", "compare", "default_store", "demo", "error_sample", "examine",
+    "fit_probe", "gate", "import_batch", "import_results", "is_link", "judge", "judge_sample",
+    "load", "measure", "open_cases", "open_in_browser", "open_store", "part_of",
+    "person_agreement", "phantom_cases", "plan", "plan_batch", "plan_study", "power",
+    "published_figures", "published_list", "rank_sample", "reach", "report", "run", "run_async",
+    "run_part", "run_study", "selfcheck", "serve", "serve_store", "sight", "sight_of_clips",
     "study_analyse", "study_answers", "study_audit", "study_export", "study_import",
     "study_new", "study_of_candidates", "study_serve", "study_settled", "study_sheets",
     "study_tables", "transfer", "transfer_figure", "watch_from_outside", "write_comparisons",
@@ -21,6 +21,7 @@ __all__ = [
 if TYPE_CHECKING:
     from overread.runs._asking import run_async
     from overread.runs._batches import Batch, import_batch, plan_batch
+    from overread.runs._checklist import checklist
     from overread.runs._comparing import Transfer, compare, transfer, transfer_figure
     from overread.runs._doctor import examine, sight, sight_of_clips
     from overread.runs._engines import Engine
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "_asking": "run_async",
     "_batches": "Batch import_batch plan_batch",
+    "_checklist": "checklist",
     "_comparing": "Transfer compare transfer transfer_figure",
     "_doctor": "examine sight sight_of_clips",
     "_engines": "Engine",

@@ -46,6 +46,9 @@ class Grounding(base.Benchmark):
     word_power = "overread.benchmarks.grounding.category_power"
     importer = "overread.benchmarks.grounding.importing:import_results"
     published = "grounding"
+    diagnostic = ("sensitivity", "specificity", "auroc")
+    steady = "retest"
+    asked_words = "overread.benchmarks.grounding.report_sentences:asked"
     pictures = True
     transfers = True
     book = BOOK

@@ -43,6 +43,7 @@ class MedCMR(Benchmark):
     importer = "overread.benchmarks.medcmr.importing:import_results"
     exhibited = "overread.benchmarks.medcmr.exhibits:exhibits"
     sentences = "overread.benchmarks.medcmr.sentences"
+    asked_words = "overread.benchmarks.medcmr.sentences:asked"
     published = "medcmr"
     pictures = True
     drawn = ("varied", "_reformulated")
