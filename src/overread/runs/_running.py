@@ -186,11 +186,11 @@ def run(
 def _import_ahead() -> None:
     """What numbers and pages stand on takes a fifth of a second to import: while others answer."""
     import polars
-    import scipy.special
 
     from overread.report import document
+    from overread.stats import special
 
-    del polars, scipy, document
+    del polars, special, document
 
 
 class Asking:
