@@ -1,0 +1,38 @@
+"""`overread curate …`: new items, step by step, in one folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from overread import runs
+from overread.cli import options
+from overread.cli.command_line import Argument
+from overread.cli.show import print_table, watch
+from overread.curate.funnel import table_of
+
+if TYPE_CHECKING:
+    from overread.runs import Stepped
+
+Set = Annotated[Path, Argument(help="The folder of a set, with its curate.toml.")]
+
+
+def _finish(done: Stepped, folder: Path, *, json: bool) -> int:
+    """Print the funnel's new line; 3 where questions were not answered."""
+    if json:
+        options.print_json(done)
+    else:
+        print_table(table_of([done.stage], folder.name))
+        print(done.file)
+    if done.unanswered:
+        options.tell(
+            f"{done.unanswered:,} questions were not answered; each costs its own item alone. "
+            "Run the same command again to ask them once more."
+        )
+        return 3
+    return 0
+
+
+def _ask(folder: Path, step: str, *, json: bool) -> int:
+    done = runs.curate_step(folder, step, watch=watch, tell=options.tell)
+    return _finish(done, folder, json=json)
