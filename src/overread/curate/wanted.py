@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from random import Random
-from typing import Any, Final, Literal, TypeAlias, TypeVar, get_args
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 import msgspec
 
+from overread.benchmarks.curated import digest_of
+from overread.benchmarks.registry import benchmarks_for_items
 from overread.case import BadInput
-from overread.curate.records import digest_of
 from overread.files import read_toml
 
 T = TypeVar("T")
 
 FILE: Final = "curate.toml"
 Spec: TypeAlias = str | dict[str, Any]
-Target: TypeAlias = Literal["medcmr", "m3cot"]
-TARGETS: Final[tuple[Target, ...]] = get_args(Target)
 _LARGEST_SEED: Final = 2**32 - 1
 
 
@@ -66,13 +65,16 @@ class Pictures(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A set that is to be made; tables named as steps hold what these steps alone read."""
+    """A set that is to be made; tables named as steps hold what these steps alone read.
+
+    `targets` are the benchmarks it is made for, all that take items where none is named.
+    """
 
     name: str
     sources: tuple[Pictures, ...] = ()
     seed: int = 0
     edition: Literal["corrected", "authors"] = "corrected"
-    targets: tuple[Target, ...] = TARGETS
+    targets: tuple[str, ...] = ()
     templates: str = ""
     models: Models = Models()
     collect: dict[str, Any] = {}
@@ -153,6 +155,8 @@ def read_wanted(folder: Path) -> Wanted:
         raise BadInput(f'{path}: name is "{wanted.name[:60]}"; it is a text without | @ / or \\.')
     if not 0 <= wanted.seed <= _LARGEST_SEED:
         raise BadInput(f"{path}: seed is {wanted.seed}; it is from 0 to {_LARGEST_SEED}.")
-    if not wanted.targets:
-        raise BadInput(f"{path}: targets is empty; it has one or both of {', '.join(TARGETS)}.")
-    return wanted
+    known = benchmarks_for_items()
+    strange = [target for target in wanted.targets if target not in known]
+    if strange:
+        raise BadInput(f'{path}: targets has "{strange[0][:60]}"; known are {", ".join(known)}.')
+    return msgspec.structs.replace(wanted, targets=wanted.targets or known)

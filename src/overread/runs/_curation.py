@@ -15,13 +15,14 @@ from typing import Final
 
 import msgspec
 
+from overread.benchmarks.curated import Candidate
 from overread.benchmarks.files.card import held_at, policy_of
 from overread.case import BadInput, Overlay, Picture, Policy, Reader, Source, Trial
 from overread.curate import folder as kept
 from overread.curate.folder import Model
 from overread.curate.funnel import Stage, stage_of
 from overread.curate.questions import Heard, Question, Steps
-from overread.curate.records import Candidate, Content, Record, candidates_of, items_of
+from overread.curate.records import Content, Record, candidates_of, items_of
 from overread.curate.steps import STEPS, Asking
 from overread.curate.wanted import Spec, Wanted, read_wanted
 from overread.engine import Given, Plan, Sources, Store, Studio, Tally, moment, read_back
