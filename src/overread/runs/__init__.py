@@ -12,9 +12,10 @@ __all__ = [
     "measure", "open_cases", "open_in_browser", "person_agreement", "phantom_cases", "plan",
     "plan_batch", "plan_study", "power", "published_figures", "published_list", "rank_sample",
     "reach", "report", "run", "run_async", "run_study", "selfcheck", "serve", "sight",
-    "sight_of_clips", "study_analyse", "study_export", "study_import", "study_new",
-    "study_serve", "study_sheets", "study_tables", "transfer", "transfer_figure",
-    "watch_from_outside", "write_comparisons",
+    "sight_of_clips", "study_analyse", "study_answers", "study_audit", "study_export",
+    "study_import", "study_new", "study_of_candidates", "study_serve", "study_settled",
+    "study_sheets", "study_tables", "transfer", "transfer_figure", "watch_from_outside",
+    "write_comparisons",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -41,10 +42,14 @@ if TYPE_CHECKING:
     from overread.runs._reach import reach
     from overread.runs._reader_study import (
         study_analyse,
+        study_answers,
+        study_audit,
         study_export,
         study_import,
         study_new,
+        study_of_candidates,
         study_serve,
+        study_settled,
         study_sheets,
         study_tables,
     )
@@ -71,7 +76,8 @@ _HOMES = {
     "_published": "published_figures published_list",
     "_reach": "reach",
     "_reader_study": (
-        "study_analyse study_export study_import study_new study_serve study_sheets study_tables"
+        "study_analyse study_answers study_audit study_export study_import study_new "
+        "study_of_candidates study_serve study_settled study_sheets study_tables"
     ),
     "_reporting": "gate report write_comparisons",
     "_running": "Unfinished run",
