@@ -12,7 +12,7 @@ import msgspec
 from overread.benchmarks.curated import digest_of
 from overread.benchmarks.registry import benchmarks_for_items
 from overread.case import BadInput
-from overread.files import read_toml
+from overread.files import read_bytes, read_toml
 
 T = TypeVar("T")
 
@@ -64,6 +64,13 @@ class Pictures(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     take: int | None = None
 
 
+class People(msgspec.Struct, frozen=True):
+    """What people said of one candidate or item: answers by question, and who (`person:NAME`)."""
+
+    values: dict[str, str]
+    by: tuple[str, ...] = ()
+
+
 class Wanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A set that is to be made; tables named as steps hold what these steps alone read.
 
@@ -85,8 +92,10 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     review: dict[str, Any] = {}
     leakage: dict[str, Any] = {}
     publish: dict[str, Any] = {}
-    # The folder it stands in, which relative paths start from.
+    # The folder it stands in, which relative paths start from; and what people said of what the
+    # step before made, by its id. Neither stands in the file.
     home: Path = Path()
+    people: dict[str, People] = {}
 
     @property
     def file(self) -> Path:
@@ -145,8 +154,8 @@ def read_wanted(folder: Path) -> Wanted:
             f"{folder}: there is no {FILE}. Write one; docs/curation.md has one to begin with."
         )
     given = read_toml(path)
-    if "home" in given:
-        raise BadInput(f"{path}: home is no setting. Leave it out.")
+    for name in {"home", "people"} & set(given):
+        raise BadInput(f"{path}: {name} is no setting. Leave it out.")
     try:
         wanted = msgspec.convert({**given, "home": folder.absolute()}, Wanted)
     except msgspec.ValidationError as error:
@@ -160,3 +169,22 @@ def read_wanted(folder: Path) -> Wanted:
     if strange:
         raise BadInput(f'{path}: targets has "{strange[0][:60]}"; known are {", ".join(known)}.')
     return msgspec.structs.replace(wanted, targets=wanted.targets or known)
+
+
+def people_file(folder: Path, step: str) -> Path:
+    """Where it is kept what people said of what a step made."""
+    return folder / f"{step}.people.json"
+
+
+def with_people(wanted: Wanted, folder: Path, step: str) -> Wanted:
+    """The same with what people said of what this step made, where they were asked."""
+    path = people_file(folder, step)
+    if not path.is_file():
+        return wanted
+    try:
+        people = msgspec.json.decode(read_bytes(path), type=dict[str, People])
+    except msgspec.MsgspecError as error:
+        raise BadInput(
+            f"{path}: {error}. Remove it and read the review again (curate review)."
+        ) from None
+    return msgspec.structs.replace(wanted, people=people)
