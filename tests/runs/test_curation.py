@@ -111,7 +111,7 @@ def test_the_funnel_counts_what_came_in_went_out_and_why(tmp_path: Path) -> None
         ("", "name"),
         ('name = "a/b"', "without"),
         ('name = "a"\nseeds = 3', "seeds"),
-        ('name = "a"\ntargets = []', "one or both of medcmr, m3cot"),
+        ('name = "a"\ntargets = ["x"]', 'targets has "x"; known are m3cot, medcmr'),
         ('name = "a"', r'names 0 under writer.*Write writer = "openai:MODEL@URL"'),
     ],
 )

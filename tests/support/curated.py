@@ -7,11 +7,11 @@ from pathlib import Path
 
 import msgspec
 
-from overread.benchmarks.m3cot.cases import Step
+from overread.benchmarks.curated import Candidate, Item, Step
 from overread.case import Picture, Source
 from overread.curate.folder import write_step
 from overread.curate.questions import Question, Steps, user
-from overread.curate.records import Candidate, Item, record
+from overread.curate.records import record
 from overread.curate.wanted import Wanted
 
 ROLES = ("writer",)

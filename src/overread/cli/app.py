@@ -61,6 +61,13 @@ COMMANDS: Final = Commands(
                 "analyse": "study:analyse",
             },
         ),
+        "curate": Commands(
+            "overread curate",
+            "New items, made step by step in one folder.",
+            {
+                "collect": "curate:collect",
+            },
+        ),
         "settings": "reference:settings",
         "options": "reference:options",
         "completion": "completion:completion",

@@ -33,6 +33,14 @@ def _finish(done: Stepped, folder: Path, *, json: bool) -> int:
     return 0
 
 
+def collect(folder: Set, json: options.Json = False) -> int:
+    """Collect pictures with what is known of them; doubtful ones wait for a person.
+
+    Example: overread curate collect ward
+    """
+    return _finish(runs.curate_collect(folder, tell=options.tell), folder, json=json)
+
+
 def _ask(folder: Path, step: str, *, json: bool) -> int:
     done = runs.curate_step(folder, step, watch=watch, tell=options.tell)
     return _finish(done, folder, json=json)

@@ -8,116 +8,17 @@ stays good; one that changes it gives a new name, and `from` says what it was ma
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from hashlib import blake2b
 from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from overread.benchmarks.m3cot.cases import Kind, Step
-from overread.case import BadInput, Box, Picture, Source
+from overread.benchmarks.curated import Candidate, Item, Number
+from overread.case import BadInput
 
 Verdict: TypeAlias = Literal["kept", "changed", "flagged", "dropped"]
 VERDICTS: Final[tuple[Verdict, ...]] = ("kept", "changed", "flagged", "dropped")
 PASSED: Final[frozenset[Verdict]] = frozenset({"kept", "changed", "flagged"})
 """The verdicts with which the next step goes on."""
-Number: TypeAlias = int | float | str | bool
-
-_OF_A_DIGEST: Final = 8
-
-
-def digest_of(*parts: object) -> str:
-    """A short name for a content: equal contents have equal names, in every process."""
-    data = msgspec.json.encode(parts, order="deterministic")
-    return blake2b(data, digest_size=_OF_A_DIGEST).hexdigest()
-
-
-class LabelledBox(msgspec.Struct, frozen=True):
-    """Where something is, in pixels of the picture as it lies in its file."""
-
-    label: str
-    box: Box
-
-
-class Candidate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A picture out of which items may be made, and what is known of it.
-
-    `source` is the digest of the file's bytes (hexadecimal), `collection` the name of the
-    `[[sources]]` it was taken from. `facts` are further columns of its row, by name. `patient` is
-    empty where nobody is named.
-    """
-
-    picture: Picture
-    source: str
-    collection: str
-    licence: str
-    caption: str = ""
-    labels: tuple[str, ...] = ()
-    boxes: tuple[LabelledBox, ...] = ()
-    mask: Source | None = None
-    patient: str = ""
-    modality: str = ""
-    examination: str = ""
-    system: str = ""
-    origin: str = ""
-    facts: dict[str, str] = {}
-
-    @property
-    def id(self) -> str:
-        return digest_of("candidate", self)
-
-
-class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A question about one or two pictures, and what is true.
-
-    `kind` is one of M3CoTBench's four. `options` are texts without letters; `answers` are the right
-    ones among them: one where `kind` is single, one or more where it is multiple, "true" or "false"
-    where it is bool, and the answer itself where it is short. `task` is one of M3CoTBench's 13,
-    `dimension`, `subtype` and `ability` are Med-CMR's. Items of one `pair` ask the same of two
-    pictures and have different answers. `template` is the id of what the question was made from.
-
-    `flags` are words a later run must know of ("blind_solvable"), `facts` what steps measured
-    ("difficulty"); neither is part of what people review, so neither changes the name.
-    """
-
-    candidates: tuple[str, ...]
-    pictures: tuple[Picture, ...]
-    question: str
-    kind: Kind
-    answers: tuple[str, ...]
-    options: tuple[str, ...] = ()
-    steps: tuple[Step, ...] = ()
-    caption: str = ""
-    labels: tuple[str, ...] = ()
-    task: str = ""
-    dimension: str = ""
-    subtype: str = ""
-    ability: str = ""
-    modality: str = ""
-    examination: str = ""
-    system: str = ""
-    patients: tuple[str, ...] = ()
-    licences: tuple[str, ...] = ()
-    origins: tuple[str, ...] = ()
-    collections: tuple[str, ...] = ()
-    pair: str = ""
-    template: str = ""
-    flags: tuple[str, ...] = ()
-    facts: dict[str, Number] = {}
-
-    @property
-    def id(self) -> str:
-        return digest_of("item", msgspec.structs.replace(self, flags=(), facts={}))
-
-    @property
-    def wrong(self) -> tuple[str, ...]:
-        """The options that are not right."""
-        return tuple(text for text in self.options if text not in self.answers)
-
-    def marked(self, *flags: str, **facts: Number) -> Item:
-        """The same with flags and facts added."""
-        known = dict.fromkeys((*self.flags, *flags))
-        return msgspec.structs.replace(self, flags=tuple(known), facts={**self.facts, **facts})
-
 
 Content: TypeAlias = Candidate | Item
 

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from random import Random
-from typing import Any, Final, Literal, TypeAlias, TypeVar, get_args
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 import msgspec
 
+from overread.benchmarks.curated import digest_of
+from overread.benchmarks.registry import benchmarks_for_items
 from overread.case import BadInput
-from overread.curate.records import digest_of
-from overread.files import read_toml
+from overread.files import read_bytes, read_toml
 
 T = TypeVar("T")
 
 FILE: Final = "curate.toml"
 Spec: TypeAlias = str | dict[str, Any]
-Target: TypeAlias = Literal["medcmr", "m3cot"]
-TARGETS: Final[tuple[Target, ...]] = get_args(Target)
 _LARGEST_SEED: Final = 2**32 - 1
 
 
@@ -65,14 +64,24 @@ class Pictures(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     take: int | None = None
 
 
+class People(msgspec.Struct, frozen=True):
+    """What people said of one candidate or item: answers by question, and who (`person:NAME`)."""
+
+    values: dict[str, str]
+    by: tuple[str, ...] = ()
+
+
 class Wanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A set that is to be made; tables named as steps hold what these steps alone read."""
+    """A set that is to be made; tables named as steps hold what these steps alone read.
+
+    `targets` are the benchmarks it is made for, all that take items where none is named.
+    """
 
     name: str
     sources: tuple[Pictures, ...] = ()
     seed: int = 0
     edition: Literal["corrected", "authors"] = "corrected"
-    targets: tuple[Target, ...] = TARGETS
+    targets: tuple[str, ...] = ()
     templates: str = ""
     models: Models = Models()
     collect: dict[str, Any] = {}
@@ -83,8 +92,10 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     review: dict[str, Any] = {}
     leakage: dict[str, Any] = {}
     publish: dict[str, Any] = {}
-    # The folder it stands in, which relative paths start from.
+    # The folder it stands in, which relative paths start from; and what people said of what the
+    # step before made, by its id. Neither stands in the file.
     home: Path = Path()
+    people: dict[str, People] = {}
 
     @property
     def file(self) -> Path:
@@ -143,8 +154,8 @@ def read_wanted(folder: Path) -> Wanted:
             f"{folder}: there is no {FILE}. Write one; docs/curation.md has one to begin with."
         )
     given = read_toml(path)
-    if "home" in given:
-        raise BadInput(f"{path}: home is no setting. Leave it out.")
+    for name in {"home", "people"} & set(given):
+        raise BadInput(f"{path}: {name} is no setting. Leave it out.")
     try:
         wanted = msgspec.convert({**given, "home": folder.absolute()}, Wanted)
     except msgspec.ValidationError as error:
@@ -153,6 +164,27 @@ def read_wanted(folder: Path) -> Wanted:
         raise BadInput(f'{path}: name is "{wanted.name[:60]}"; it is a text without | @ / or \\.')
     if not 0 <= wanted.seed <= _LARGEST_SEED:
         raise BadInput(f"{path}: seed is {wanted.seed}; it is from 0 to {_LARGEST_SEED}.")
-    if not wanted.targets:
-        raise BadInput(f"{path}: targets is empty; it has one or both of {', '.join(TARGETS)}.")
-    return wanted
+    known = benchmarks_for_items()
+    strange = [target for target in wanted.targets if target not in known]
+    if strange:
+        raise BadInput(f'{path}: targets has "{strange[0][:60]}"; known are {", ".join(known)}.')
+    return msgspec.structs.replace(wanted, targets=wanted.targets or known)
+
+
+def people_file(folder: Path, step: str) -> Path:
+    """Where it is kept what people said of what a step made."""
+    return folder / f"{step}.people.json"
+
+
+def with_people(wanted: Wanted, folder: Path, step: str) -> Wanted:
+    """The same with what people said of what this step made, where they were asked."""
+    path = people_file(folder, step)
+    if not path.is_file():
+        return wanted
+    try:
+        people = msgspec.json.decode(read_bytes(path), type=dict[str, People])
+    except msgspec.MsgspecError as error:
+        raise BadInput(
+            f"{path}: {error}. Remove it and read the review again (curate review)."
+        ) from None
+    return msgspec.structs.replace(wanted, people=people)

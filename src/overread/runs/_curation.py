@@ -15,15 +15,16 @@ from typing import Final
 
 import msgspec
 
+from overread.benchmarks.curated import Candidate
 from overread.benchmarks.files.card import held_at, policy_of
 from overread.case import BadInput, Overlay, Picture, Policy, Reader, Source, Trial
 from overread.curate import folder as kept
 from overread.curate.folder import Model
 from overread.curate.funnel import Stage, stage_of
 from overread.curate.questions import Heard, Question, Steps
-from overread.curate.records import Candidate, Content, Record, candidates_of, items_of
+from overread.curate.records import Content, Record, candidates_of, items_of
 from overread.curate.steps import STEPS, Asking
-from overread.curate.wanted import Spec, Wanted, read_wanted
+from overread.curate.wanted import Spec, Wanted, read_wanted, with_people
 from overread.engine import Given, Plan, Sources, Store, Studio, Tally, moment, read_back
 from overread.plugins import at
 from overread.readers import Guard, open_reader, parse_spec
@@ -60,7 +61,7 @@ def curate_step(
     `models` are readers by seat ("writer", "filters.2") in place of those `curate.toml` names.
     """
     place = Path(folder)
-    wanted = read_wanted(place)
+    wanted = with_people(read_wanted(place), place, step)
     run: Asking = at(STEPS[step])
     roles: Sequence[str] = at(f"{STEPS[step].partition(':')[0]}:ROLES")
     upstream = kept.upstream_of(place, step)
@@ -84,6 +85,34 @@ def curate_step(
         models=who,
         unanswered=asked.unanswered,
     )
+
+
+def curate_collect(folder: str | Path, *, tell: Tell | None = None) -> Stepped:
+    """Collect the candidates of every source that `curate.toml` names."""
+    from overread.curate.collect import collect
+    from overread.curate.sources import candidates_of_source
+    from overread.readers.probe.features import features_folder
+
+    place = Path(folder)
+    wanted = with_people(read_wanted(place), place, "collect")
+    if not wanted.sources:
+        raise BadInput(f"{wanted.file}: it names no [[sources]]. Name one with a path.")
+    found = (
+        one
+        for source in wanted.sources
+        for one in candidates_of_source(source, wanted, _opening.case_file)
+    )
+    records = collect(found, wanted, place, features_folder(environment()))
+    kept.write_step(place, "collect", records)
+    stage = stage_of("collect", records)
+    waiting = sum(one.reason == "waits_for_a_person" for one in records)
+    waiting += stage.verdicts["flagged"]
+    if waiting and tell is not None:
+        tell(
+            f"{waiting:,} pictures should be looked at: overread curate review {folder} "
+            "--of collect"
+        )
+    return Stepped(file=str(kept.file_of(place, "collect")), stage=stage)
 
 
 # ---------------------------------------------------------------- who may be asked

@@ -21,6 +21,7 @@ from overread.study.journal import Journal
 
 if TYPE_CHECKING:
     from overread.study.app import Links
+    from overread.study.candidates import Candidate, Place, Said, Settled
 
 Tell = Callable[[str], None]
 _LOOPBACK = "127.0.0.1"
@@ -49,13 +50,13 @@ def study_new(path: Path, out: Path | None = None) -> packets.Made:
     screens: list[Iterable[ForPeople]] = []
     policies: list[Policy] = []
     for number, task in enumerate(design.task, 1):
-        if task.kind == "form":
-            screens.append(_forms(task, number))
+        if task.kind in designs.OWN_KINDS:
+            screens.append(_own_screens(task, number))
             policies.append("credentialed")
             continue
         shown = bench(as_shown=True)
         if task.kind not in shown.people_kinds:
-            known = ", ".join([*shown.people_kinds, "form"])
+            known = ", ".join([*shown.people_kinds, *designs.OWN_KINDS])
             raise BadInput(f'{path}: task {number}: kind "{task.kind}"; known are {known}.')
         tables = _tables_of_run(Path(task.run)) if task.run else None
         screens.append(shown.for_people(task.kind, tables, task.models))
@@ -63,7 +64,7 @@ def study_new(path: Path, out: Path | None = None) -> packets.Made:
     policy: Policy = "credentialed" if "credentialed" in policies else policies[0]
     # What models are asked in the same places, at their own size of picture.
     asked: dict[tuple[str, str], oc.Trial | None] = {}
-    for kind in {task.kind for task in design.task} - {"form"}:
+    for kind in {task.kind for task in design.task} - {*designs.OWN_KINDS}:
         for one in bench(as_shown=False).for_people(kind):
             if one.trial is not None:
                 asked[one.case, one.condition] = one.trial
@@ -88,7 +89,9 @@ def _found_from_anywhere(design: designs.Design, beside: Path) -> designs.Design
     if cases and not cases.startswith("phantom:"):
         cases = recorded_cases(beside / cases)
     tasks = [
-        msgspec.structs.replace(task, run=whole(task.run), table=whole(task.table))
+        msgspec.structs.replace(
+            task, run=whole(task.run), table=whole(task.table), study=whole(task.study)
+        )
         for task in design.task
     ]
     return msgspec.structs.replace(design, cases=cases, task=tasks)
@@ -117,6 +120,130 @@ def _tables_of_run(folder: Path) -> Tables:
 
     (kept,) = kept_runs([folder])
     return kept.tables
+
+
+def _own_screens(task: designs.Task, number: int) -> Iterator[ForPeople]:
+    """Screens of a task that is no benchmark's."""
+    from overread.study import candidates
+
+    if task.kind == "form":
+        return _forms(task, number)
+    if task.kind == "audit":
+        return _audited(Path(task.study))
+    table = Path(task.table)
+    return candidates.screens_of(
+        candidates.read_candidates(table),
+        task.kind,
+        str(table.absolute().parent),
+        pick=task.pick,
+        reasons=task.reasons or candidates.REASONS,
+    )
+
+
+def _audited(folder: Path) -> Iterator[ForPeople]:
+    """What the readers of another study do not agree on, once all of them are through."""
+    from overread.study import candidates
+
+    study, said, key = _said(folder, "audit", early=False)
+    return candidates.audit_screens(study, said, key)
+
+
+def _said(
+    folder: Path, why: str, early: bool
+) -> tuple[packets.Opened, list[Said], dict[str, packets.Key]]:
+    from overread.study import candidates
+
+    study = packets.open_study(folder)
+    journal = Journal(folder, read_only=True)
+    try:
+        key = _key_of(study, journal, why, early)
+        return study, list(candidates.said_of(study, journal.answers(), key)), key
+    finally:
+        journal.close()
+
+
+# ---------------------------------------------------------------- studies of candidates
+
+
+def study_of_candidates(
+    out: Path,
+    candidates: Iterable[Candidate],
+    kind: str,
+    readers: Sequence[str],
+    *,
+    root: Path,
+    name: str = "review",
+    each: int = 0,
+    pick: int = 4,
+    reasons: Sequence[str] = (),
+    repeat: float = 0.0,
+    seed: int = 0,
+    text: str = "",
+    welcome: str = "",
+    policy: Policy = "credentialed",
+    slides_of: Callable[[Candidate], Sequence[oc.Slide]] | None = None,
+) -> packets.Made:
+    """Make a study of candidate items: `kind` is what is asked of each (`study.candidates`).
+
+    Pictures are files below `root`, or whatever `slides_of` makes of a candidate. Every reviewer
+    gets every candidate, or each candidate goes to `each` of them in turn. A `repeat` of the
+    candidates is shown once more, in a second session.
+    """
+    from overread.study import candidates as asked
+
+    listed = list(candidates)
+    task = designs.Task(
+        kind=kind, repeat=repeat, training=0, pick=pick, text=text, each=each or len(readers)
+    )
+    design = designs.Design(
+        name=name,
+        readers=list(readers),
+        task=[task],
+        seed=seed,
+        washout_days=0,
+        cap=2 * len(listed) if each else 0,
+        welcome=welcome,
+    )
+    designs.check_names(str(out), design)
+    screens = asked.screens_of(
+        listed, kind, str(root), pick=pick, reasons=reasons or asked.REASONS, slides_of=slides_of
+    )
+    return packets.make_study(out, design, [screens], policy, _rendered, lambda one: "")
+
+
+def study_answers(folder: Path, *, early: bool = False) -> list[Said]:
+    """Every answer of a study that counts, by candidate, reviewer and question.
+
+    Opens the key, which is written down; while somebody still reads, only if told to (`early`).
+    """
+    return _said(folder, "answers", early)[1]
+
+
+def study_audit(
+    out: Path, study: Path, readers: Sequence[str], *, name: str = "audit", seed: int = 0
+) -> packets.Made | None:
+    """A study of what the readers of another do not agree on; None where they agree on all."""
+    first, said, key = _said(study, "audit", early=False)
+    from overread.study import candidates
+
+    screens = list(candidates.audit_screens(first, said, key))
+    if not screens:
+        return None
+    task = designs.Task(kind="audit", study=str(study), repeat=0.0, training=0)
+    design = designs.Design(
+        name=name, readers=list(readers), task=[task], seed=seed, washout_days=0
+    )
+    designs.check_names(str(out), design)
+    return packets.make_study(out, design, [screens], first.policy, _rendered, lambda one: "")
+
+
+def study_settled(study: Path, audit: Path | None = None) -> dict[Place, Settled]:
+    """What stands of every screen of a study: where its readers agree, or its auditor decided."""
+    from overread.study import candidates
+
+    first, said, key = _said(study, "settle", early=False)
+    final = [] if audit is None else _said(audit, "settle", early=False)[1]
+    return candidates.settled(first, said, key, final)
 
 
 def _forms(task: designs.Task, number: int) -> Iterator[ForPeople]:

@@ -273,6 +273,12 @@ class _Desk:
             }
         except BadInput as error:
             raise Refused(400, str(error)) from None
+        stood = {
+            name: one.value for name, one in self._journal.of_display(reader, display.id).items()
+        }
+        for name, ask in asks.items():  # what another answer has made no question any more
+            if not ask.is_asked(stood | values) and (stood | values).get(name):
+                values[name] = ""
         visible = put.visible
         if visible is not None and not 0 <= visible <= _MOST_SECONDS:
             visible = None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
-from overread.benchmarks.people import CANNOT_TELL, Ask
+from overread.benchmarks.people import CANNOT_TELL, ORDER_MARKS, Ask, AskKind
 from overread.case import BadInput
 from overread.files import read_toml
 
@@ -20,6 +21,10 @@ ORGANISER = "organiser"
 """Whose link shows how far readers are."""
 NOTE = "note"
 """What a reader writes beside the questions; every display has it."""
+CANDIDATES = ("review", "same", "usable", "pick", "steps")
+"""What may be asked of candidate items; `candidates` says what each is."""
+OWN_KINDS = (*CANDIDATES, "audit", "form")
+"""Kinds of tasks that are no benchmark's."""
 # What stands beside readers' names in links and tables, and beside questions in sheets.
 _NO_READERS = frozenset({ORGANISER, "readers", "himself"})
 _NO_QUESTIONS = frozenset({NOTE, "display", "pictures", "question"})
@@ -30,9 +35,13 @@ class Question(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     name: str
     text: str
-    kind: Literal["yesno", "choice", "scale", "number", "text"] = "yesno"
+    kind: AskKind = "yesno"
     options: list[str] = []
+    least: int = 0
     most: int = 0
+    given: str = ""
+    # An earlier question, and those of its answers after which this one is asked.
+    where: list[str] = []
     required: bool = True
 
     def ask(self, where: str) -> Ask:
@@ -42,17 +51,33 @@ class Question(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             )
         if self.name in _NO_QUESTIONS:
             raise BadInput(f'{where}: no question can be called "{self.name}". Name it otherwise.')
-        if self.kind in ("choice", "scale") and len(self.options) < 2:
+        if self.kind in ("choice", "scale", "several", "ranking") and len(self.options) < 2:
             raise BadInput(f"{where}: question {self.name} needs two options or more.")
         if self.kind == "number" and self.most < 1:
             raise BadInput(f"{where}: question {self.name} needs most = the largest number.")
-        fields = {**msgspec.structs.asdict(self), "options": tuple(self.options)}
+        if self.kind == "several" and not 0 <= self.least <= (
+            self.most or len(self.options)
+        ) <= len(self.options):
+            raise BadInput(
+                f"{where}: question {self.name}: of its {len(self.options)} options least = "
+                f"{self.least} to most = {self.most} cannot be chosen."
+            )
+        fields = msgspec.structs.asdict(self)
+        fields |= {"options": tuple(self.options), "where": tuple(self.where)}
         ask = Ask(**fields)
-        words = [word.strip().lower() for word in ask.answers]
+        words = [word.strip().lower() for word in ask.answers or ask.options]
         if not all(words) or len(set(words)) < len(words):
             raise BadInput(
                 f"{where}: question {self.name} has an option that is empty or there twice "
                 f'("{CANNOT_TELL}" is an answer to every choice). Give each once.'
+            )
+        broken = [word for word in ask.options if "\n" in word]
+        if self.kind == "ranking":
+            broken += [word for word in ask.options if any(mark in word for mark in ORDER_MARKS)]
+        if broken:
+            raise BadInput(
+                f'{where}: question {self.name}: option "{" ".join(broken[0].split())[:40]}" has a '
+                "line break, or in a ranking > or =. Word it otherwise."
             )
         return ask
 
@@ -61,8 +86,9 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """One kind of screens.
 
     Screens come from the benchmark's cases (`kind` is one of its kinds), from models' answers in a
-    `run` (with `models`), or from a `table` with the columns case, image, and others that
-    `questions` may speak of in braces (kind = "form").
+    `run` (with `models`), from a `table` with the columns case, image, and others that `questions`
+    may speak of in braces (kind = "form"), from a `table` of candidate items, JSON lines (kind is
+    one of `CANDIDATES`), or from another `study` (kind = "audit").
     """
 
     kind: str
@@ -73,6 +99,11 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     models: list[str] = []
     table: str = ""
     questions: list[Question] = []
+    # Of candidate items: how many distractors are chosen, and why one may be fixed or dropped.
+    pick: int = 4
+    reasons: list[str] = []
+    # An earlier study, on whose screens its readers did not agree (kind = "audit").
+    study: str = ""
     # Beside the benchmark's own: what is said on every screen of this task.
     text: str = ""
     # Cases of this share are shown once more, to hold a reader against himself.
@@ -111,19 +142,7 @@ def read_design(path: Path) -> Design:
         design = msgspec.convert(read_toml(path), Design)
     except msgspec.ValidationError as error:
         raise BadInput(f"{path}: {error}. See docs/reader-studies.md.") from None
-    for field, names in (("name", [design.name]), ("readers", design.readers)):
-        for name in names:
-            if not _NAME.fullmatch(name):
-                raise BadInput(
-                    f'{path}: {field} "{name}"; up to 40 letters, digits, . _ and -, as "reader-1".'
-                )
-    if not 1 <= len(design.readers) <= _MOST_READERS:
-        raise BadInput(f"{path}: readers; from 1 to {_MOST_READERS} are needed.")
-    if len(set(design.readers)) < len(design.readers):
-        raise BadInput(f"{path}: readers; a name is there twice. Name each once.")
-    for name in design.readers:
-        if name in _NO_READERS:
-            raise BadInput(f'{path}: no reader can be called "{name}". Name him otherwise.')
+    check_names(str(path), design)
     if not design.task:
         raise BadInput(f'{path}: there is no [[task]]. Add one, as kind = "presence".')
     if not (0 <= design.washout_days <= 3650):
@@ -133,6 +152,24 @@ def read_design(path: Path) -> Design:
     for number, task in enumerate(design.task, 1):
         _check_task(f"{path}: task {number}", task, design)
     return design
+
+
+def check_names(where: str, design: Design) -> None:
+    """Refuse names that cannot stand in links, sheets and tables."""
+    for field, names in (("name", [design.name]), ("readers", design.readers)):
+        for name in names:
+            if not _NAME.fullmatch(name):
+                raise BadInput(
+                    f'{where}: {field} "{name}"; up to 40 letters, digits, . _ and -, as '
+                    '"reader-1".'
+                )
+    if not 1 <= len(design.readers) <= _MOST_READERS:
+        raise BadInput(f"{where}: readers; from 1 to {_MOST_READERS} are needed.")
+    if len(set(design.readers)) < len(design.readers):
+        raise BadInput(f"{where}: readers; a name is there twice. Name each once.")
+    for name in design.readers:
+        if name in _NO_READERS:
+            raise BadInput(f'{where}: no reader can be called "{name}". Name him otherwise.')
 
 
 def _check_task(where: str, task: Task, design: Design) -> None:
@@ -147,17 +184,37 @@ def _check_task(where: str, task: Task, design: Design) -> None:
     if task.kind == "form":
         if not task.table or not task.questions:
             raise BadInput(f'{where}: kind "form" needs a table and questions.')
-        names = [question.ask(where).name for question in task.questions]
-        if len(set(names)) < len(names):
-            raise BadInput(f"{where}: two questions have one name. Give each its own.")
-        if not any(question.required for question in task.questions):
-            raise BadInput(
-                f"{where}: every question may be left out, and nothing would say that a case was "
-                "read. Require one."
-            )
+        check_asks(where, [question.ask(where) for question in task.questions])
+    elif task.kind in CANDIDATES:
+        if not task.table:
+            raise BadInput(f"{where}: kind {task.kind} needs a table of candidates, JSON lines.")
+    elif task.kind == "audit":
+        if not task.study:
+            raise BadInput(f"{where}: kind audit needs study = the folder of the one it settles.")
     elif not design.benchmark or not design.cases:
         raise BadInput(
             f"{where}: kind {task.kind} needs benchmark and cases at the top of the file."
         )
     if task.models and not task.run:
         raise BadInput(f"{where}: models are those of a run. Name the run's folder: run = …")
+
+
+def check_asks(where: str, asks: Sequence[Ask]) -> None:
+    """Refuse questions that cannot stand on one screen together."""
+    known: dict[str, Ask] = {}
+    for ask in asks:
+        if ask.name in known:
+            raise BadInput(f"{where}: two questions have one name, {ask.name}. Give each its own.")
+        if ask.where:
+            of = known.get(ask.where[0])
+            if of is None or not ask.where[1:] or not set(ask.where[1:]) <= set(of.answers):
+                raise BadInput(
+                    f"{where}: question {ask.name}: where = {list(ask.where)}; expected the name "
+                    "of an earlier question and some of its answers."
+                )
+        known[ask.name] = ask
+    if not any(ask.required and not ask.where for ask in asks):
+        raise BadInput(
+            f"{where}: every question may be left out, and nothing would say that a case was "
+            "read. Require one."
+        )

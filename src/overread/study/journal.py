@@ -17,6 +17,7 @@ from urllib.parse import quote
 
 import msgspec
 
+from overread.benchmarks.people import is_whole
 from overread.case import BadInput
 from overread.study.packets import TRAINING, Opened, Turn
 
@@ -163,7 +164,7 @@ class Journal:
             done = frozenset(
                 turn.display
                 for turn in turns
-                if is_whole(study, turn.display, answered.get(turn.display, {}))
+                if is_whole(study.displays[turn.display].asks, answered.get(turn.display, {}))
             )
             if len(done) < len(turns):
                 now = self._clock()
@@ -184,7 +185,7 @@ class Journal:
                 answered.setdefault(one.display, {})[one.question] = one.value
                 last = one.at if last is None else max(last, one.at)
             own = [turn.display for turn in study.schedule if turn.reader == reader]
-            whole = sum(is_whole(study, name, answered.get(name, {})) for name in own)
+            whole = sum(is_whole(study.displays[name].asks, answered.get(name, {})) for name in own)
             found.append((reader, whole, len(own), last))
         return found
 
@@ -266,9 +267,3 @@ def _is_kept(path: Path) -> bool:
     if not stat.S_ISREG(mode):
         raise BadInput(f"{path}: expected a file of answers. Take it from a copy.")
     return True
-
-
-def is_whole(study: Opened, display: str, values: Mapping[str, str]) -> bool:
-    """Whether everything that must be answered of a display is."""
-    asks = study.displays[display].asks
-    return bool(values) and all(values.get(ask.name) for ask in asks if ask.required)

@@ -253,11 +253,6 @@ def make_study(
     Everything is drawn by the design's seed but the names of displays, which must not be guessed.
     """
     remarks = []
-    if design.washout_days < USUAL_WASHOUT:
-        remarks.append(
-            f"sessions are {design.washout_days:g} days apart, where {USUAL_WASHOUT} are usual: "
-            "readers may remember a case."
-        )
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise BadInput(f"--out {out}: something is there, and a study is made once. Name another.")
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -329,6 +324,11 @@ def make_study(
             out.rmdir()
         folder.rename(out)
     sessions = max((turn.session for turn in schedule), default=0)
+    if sessions > 1 and design.washout_days < USUAL_WASHOUT:
+        remarks.append(
+            f"sessions are {design.washout_days:g} days apart, where {USUAL_WASHOUT} are usual: "
+            "readers may remember a case."
+        )
     return Made(
         folder=out,
         displays=len(displays),

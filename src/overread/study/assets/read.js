@@ -6,7 +6,7 @@
 const part = name => document.getElementById(name);
 const [pictures, form, notice, saved, place, bar, pauser] =
   ["pictures", "form", "notice", "saved", "place", "progress", "pause"].map(part);
-let state = null, at = 0, now = null, stage = null, busy = false, paused = false;
+let state = null, at = 0, now = null, stages = [], busy = false, paused = false;
 let seen = 0, since = 0;  // milliseconds that this display was in front of the reader
 
 function make(tag, given, ...inside) {
@@ -67,8 +67,7 @@ function display(id) {
 async function begin() {
   state = await steadily("/state");
   ahead.clear();
-  stage?.close();
-  stage = null;
+  cleared();
   if (state.session === null) return say("Everything is read. Thank you.", "You may close this page.");
   if (state.waits) {
     const when = new Date(state.waits).toLocaleString([], {dateStyle: "full", timeStyle: "short"});
@@ -98,16 +97,25 @@ function say(title, text, go) {
   button?.focus();
 }
 
+function cleared() {
+  for (const stage of stages) stage.close();
+  stages = [];
+}
 async function show(index) {
   at = index;
   const id = state.order[at];
   now = await display(id);
   [pictures.hidden, form.hidden, notice.hidden] = [paused, paused, !paused];
-  stage?.close();
-  stage = viewer.stage(pictures, now.pictures.map((one, number) => ({
+  cleared();
+  const films = now.pictures.map((one, number) => ({
     label: now.pictures.length > 1 ? `picture ${number + 1}` : "picture",
     src: one.src, width: one.width, height: one.height, boxes: one.boxes, frames: one.frames,
-  })));
+  }));
+  // Two are looked at side by side, moved by the same keys; more are turned over like pages.
+  if (films.length === 2) stages = films.map(one => viewer.stage(pictures, [one]));
+  else if (films.length) stages = [viewer.stage(pictures, films)];
+  const words = now.texts.reduce((length, [, text]) => length + text.length, 0);
+  part("reading").className = !films.length ? "words" : words > 500 ? "wordy" : "";
   fill();
   const whole = state.order.length;
   place.textContent = `${state.practice ? "Practice" : `Session ${state.session} of ${state.sessions}`}: case ${at + 1} of ${whole}`;
@@ -121,31 +129,52 @@ async function show(index) {
 // ---------------------------------------------------------------- questions
 
 const KEYS = {yes: "Y", no: "N", "cannot tell": "C"};
+const field = ask => form.querySelector(`[data-ask="${CSS.escape(ask.name)}"]`);
+const typed = ask => ["number", "text", "edit"].includes(ask.kind);
+let current = null;  // the question that digits answer
+
+function choices(ask, type, given) {
+  const words = ask.answers.length ? ask.answers : ask.options;
+  const brief = ask.kind !== "yesno" && words.length > 2 && words.every(word => word.length < 22);
+  return make("div", {class: `choices ${ask.kind} ${brief ? "brief" : ""}`}, ...words.map((word, number) => {
+    const input = make("input", {type, name: ask.name, value: word});
+    input.checked = given.includes(word);
+    const key = KEYS[word] ?? (number < 9 ? String(number + 1) : null);
+    return make("label", null, input, make("span", null, word), !key || key === word ? null : make("kbd", null, key));
+  }));
+}
+// What is ranked stands in rows, its ranks in columns; 1 is best.
+function ranks(ask, given) {
+  const order = given ? given.split(" > ").map(tied => tied.split(" = ")) : [];
+  return make("table", {class: "ranks"}, make("tbody", null, ...ask.options.map(word => make("tr", null,
+    make("th", {scope: "row"}, word), ...ask.options.map((_, at) => {
+      const input = make("input", {type: "radio", name: `${ask.name}/${word}`, value: at + 1, "aria-label": `${word}: rank ${at + 1}`});
+      input.checked = order[at]?.includes(word) ?? false;
+      return make("td", null, make("label", null, input, make("span", null, String(at + 1))));
+    })))));
+}
+function writing(ask, given) {
+  const input = ask.kind === "number"
+    ? make("input", {type: "number", min: 1, max: ask.most, name: ask.name})
+    : make("textarea", {rows: ask.kind === "edit" ? Math.min(8, 1 + Math.ceil(ask.given.length / 50)) : 3, name: ask.name, maxlength: 10000});
+  input.value = given || ask.given;
+  input.setAttribute("aria-label", ask.text);
+  return input;
+}
+function asked(ask, given) {
+  const made = make("fieldset", {"data-ask": ask.name, "data-kind": ask.kind},
+    make("legend", null, ask.text + (ask.required || ask.kind === "edit" ? "" : " (may be left out)")));
+  const of = ask.options.length, least = ask.least, most = ask.most || of;
+  if (ask.kind === "several" && least === most) made.append(make("p", {class: "count", "aria-live": "polite"}));
+  made.append(typed(ask) ? writing(ask, given) : ask.kind === "ranking" ? ranks(ask, given)
+    : ask.kind === "several" ? choices(ask, "checkbox", given.split("\n")) : choices(ask, "radio", [given]));
+  return made;
+}
 function fill() {
   const given = now.draft ?? now.values;  // what was chosen and left by going back
   const texts = now.texts.map(([label, text]) =>
     make("p", {class: "text"}, label ? make("b", null, label) : null, text));
-  const asks = now.asks.map(ask => {
-    const field = make("fieldset", {"data-ask": ask.name}, make("legend", null, ask.text + (ask.required ? "" : " (may be left out)")));
-    if (!ask.answers.length) {
-      const input = ask.kind === "number"
-        ? make("input", {type: "number", min: 1, max: ask.most, name: ask.name})
-        : make("textarea", {rows: 3, name: ask.name, maxlength: 10000});
-      input.value = given[ask.name] ?? "";
-      input.setAttribute("aria-label", ask.text);
-      field.append(input);
-      return field;
-    }
-    const group = make("div", {class: `choices ${ask.kind}`});
-    ask.answers.forEach((word, number) => {
-      const input = make("input", {type: "radio", name: ask.name, value: word});
-      input.checked = given[ask.name] === word;
-      const key = KEYS[word] ?? (number < 9 ? String(number + 1) : null);
-      group.append(make("label", null, input, word, !key || key === word ? null : make("kbd", null, key)));
-    });
-    field.append(group);
-    return field;
-  });
+  const asks = now.asks.map(ask => asked(ask, given[ask.name] ?? ""));
   const note = make("details", {class: "note"}, make("summary", null, "Note (T)"),
     make("textarea", {name: "note", rows: 3, maxlength: 10000, "aria-label": "note"}));
   note.querySelector("textarea").value = given.note ?? "";
@@ -154,29 +183,77 @@ function fill() {
   back.disabled = at === 0;
   back.addEventListener("click", () => turn(-1));
   const next = make("button", {type: "submit", class: "next"}, "Next (Enter)");
-  form.replaceChildren(...texts, ...asks, note, make("div", {class: "go"}, back, next));
+  form.replaceChildren(make("div", {class: "shown"}, ...texts),
+    make("div", {class: "asked"}, ...asks, note, make("div", {class: "go"}, back, next)));
   form.scrollTop = form.parentElement.scrollTop = 0;
+  current = null;
+  changed();
   // Not a radio button: there the arrows, which move the picture, would choose.
   (form.querySelector("fieldset:first-of-type :is(textarea, input[type=number])") ?? form).focus({preventScroll: true});
 }
 const written = () => form.querySelector(".note textarea");
+function value(ask) {
+  const own = field(ask);
+  if (typed(ask)) {
+    const said = own.querySelector("textarea, input").value.trim();
+    return ask.kind === "edit" && said === ask.given.trim() ? "" : said;
+  }
+  const chosen = [...own.querySelectorAll("input:checked")];
+  if (ask.kind !== "ranking") return chosen.map(one => one.value).join("\n");
+  if (chosen.length < ask.options.length) return "";
+  return ask.options.map((_, at) => ask.options.filter((_, row) => Number(chosen[row].value) === at + 1))
+    .filter(tied => tied.length).map(tied => tied.join(" = ")).join(" > ");
+}
 function values() {
   const found = {};
-  for (const ask of now.asks) found[ask.name] = ask.answers.length
-    ? form.querySelector(`input[name="${CSS.escape(ask.name)}"]:checked`)?.value ?? ""
-    : form.querySelector(`[name="${CSS.escape(ask.name)}"]`).value.trim();
+  for (const ask of now.asks) found[ask.name] = applies(ask, found) ? value(ask) : "";
   const note = written().value.trim();
   if (note || now.values.note) found.note = note;
   return found;
 }
-const missing = given => now.asks.filter(ask => ask.required && !given[ask.name]);
+const applies = (ask, given) => !ask.where.length || ask.where.slice(1).includes(given[ask.where[0]]);
+const count = (ask, given) => given[ask.name] ? given[ask.name].split("\n").length : 0;
+const short = (ask, given) => ask.kind === "several"
+  && (count(ask, given) < ask.least || count(ask, given) > (ask.most || ask.options.length));
+const begun = ask => ask.kind === "ranking" && field(ask).querySelector("input:checked");
+const missing = given => now.asks.filter(ask => applies(ask, given)
+  && (given[ask.name] ? short(ask, given) : ask.required || begun(ask)));
+
+// After every answer: what is asked now, how many are chosen, and where digits go.
+const DIGITS = ["choice", "several", "scale", "ranking"];
+function changed() {
+  const given = values();
+  for (const ask of now.asks) {
+    const own = field(ask), told = own.querySelector(".count");
+    own.hidden = !applies(ask, given);
+    if (told) told.textContent = `${count(ask, given)} of ${ask.most} chosen`;
+  }
+  const fit = now.asks.filter(ask => DIGITS.includes(ask.kind) && applies(ask, given));
+  if (!fit.includes(current)) current = fit.find(ask => !given[ask.name]) ?? fit.at(-1) ?? null;
+  for (const ask of now.asks) field(ask).classList.toggle("current", ask === current && fit.length > 1);
+}
+// On to the next question that digits answer and that is still open; back to the first after the last.
+function onward(by = 1) {
+  const given = values(), fit = now.asks.filter(ask => DIGITS.includes(ask.kind) && applies(ask, given));
+  const from = fit.indexOf(current), open = fit.slice(from + 1).find(ask => !given[ask.name]);
+  current = by > 0 && open ? open : fit[(from + by + fit.length) % fit.length] ?? null;
+  changed();
+  if (current) field(current).scrollIntoView({block: "nearest"});
+}
+form.addEventListener("change", event => {
+  const own = event.target.closest("fieldset");
+  if (own) current = now.asks.find(ask => field(ask) === own && DIGITS.includes(ask.kind)) ?? current;
+  if (now && !form.inert) changed();
+});
 
 // Keep what stands in the form, then go on; nothing else happens meanwhile.
 async function commit() {
   const given = values(), open = missing(given);
   if (open.length) {
     told(`Still open: ${open.map(ask => ask.text).join(" ")}`, true);
-    form.querySelector(`[data-ask="${CSS.escape(open[0].name)}"] :is(input, textarea)`)?.focus();
+    if (DIGITS.includes(open[0].kind)) { current = open[0]; changed(); }
+    field(open[0]).scrollIntoView({block: "nearest"});
+    field(open[0]).querySelector("input, textarea")?.focus();
     return false;
   }
   if (!paused) { seen += performance.now() - since; since = performance.now(); }
@@ -232,20 +309,45 @@ document.addEventListener("visibilitychange", () => {
   if (document.hidden) seen += performance.now() - since;
   else since = performance.now();
 });
+// The first question that has this word for an answer and is open; else the last that has it.
 function choose(word) {
-  // The first question that has this answer and is open; else the last that has it.
-  const fit = now.asks.filter(ask => ask.answers.includes(word));
-  const given = values(), ask = fit.find(one => !given[one.name]) ?? fit.at(-1);
+  const given = values(), fit = now.asks.filter(ask => ask.answers.includes(word) && applies(ask, given));
+  const ask = fit.includes(current) ? current : fit.find(one => !given[one.name]) ?? fit.at(-1);
   if (!ask) return false;
-  form.querySelector(`input[name="${CSS.escape(ask.name)}"][value="${CSS.escape(word)}"]`).checked = true;
-  const next = now.asks[now.asks.indexOf(ask) + 1];
-  if (next) form.querySelector(`[data-ask="${CSS.escape(next.name)}"] :is(input[type=number], textarea)`)?.focus();
+  press(ask, word);
   return true;
 }
+function press(ask, word) {
+  const input = [...field(ask).querySelectorAll("input")].find(one => one.value === word);
+  input.checked = ask.kind === "several" ? !input.checked : true;
+  changed();
+  const given = values();
+  if (ask.kind === "several" && (!ask.most || count(ask, given) !== ask.most)) return;
+  const next = now.asks.slice(now.asks.indexOf(ask) + 1).find(one => applies(one, given));
+  if (ask === current) onward();
+  if (next && typed(next) && !given[next.name]) field(next).querySelector("textarea, input").focus();
+}
+// Digits rank what stands first in its question and has no rank yet; a whole ranking begins anew.
+function rank(ask, number) {
+  const rows = [...field(ask).querySelectorAll("tr")];
+  if (number > rows.length) return false;
+  if (number && rows.every(row => row.querySelector(":checked"))) unrank(rows);
+  if (!number) unrank(rows);
+  else rows.find(row => !row.querySelector(":checked")).querySelectorAll("input")[number - 1].checked = true;
+  changed();
+  if (rows.every(row => row.querySelector(":checked"))) onward();
+  return true;
+}
+function unrank(rows) {
+  for (const row of rows) for (const one of row.querySelectorAll("input")) one.checked = false;
+}
 function digit(number) {
-  const given = values(), fit = now.asks.filter(ask => ask.kind !== "yesno" && ask.answers.length > number);
-  const ask = fit.find(one => !given[one.name]) ?? fit.at(-1);
-  return ask ? choose(ask.answers[number]) : false;
+  if (current?.kind === "ranking") return rank(current, number);
+  if (current && number > (current.answers.length || current.options.length)) return false;
+  if (!current || !number) return false;
+  const words = current.answers.length ? current.answers : current.options;
+  press(current, words[number - 1]);
+  return true;
 }
 document.addEventListener("keydown", event => {
   if ((event.ctrlKey || event.metaKey) && event.key === "Enter" && !event.repeat && now) { turn(1); event.preventDefault(); }
@@ -268,8 +370,9 @@ document.addEventListener("keydown", event => {
   else if (key === "backspace") turn(-1);
   else if (key === "t") { const note = form.querySelector(".note"); note.open = true; written().focus(); }
   else if (key in words) used = choose(words[key]);
-  else if (/^[1-9]$/.test(key) && !event.target.closest(".viewer-stage")) used = digit(Number(key) - 1);
-  else used = stage?.key(event) ?? false;
+  else if (key === "s") onward(event.shiftKey ? -1 : 1);
+  else if (/^[0-9]$/.test(key) && digit(Number(key))) used = true;
+  else used = stages.map(stage => stage.key(event)).some(Boolean);
   if (used) event.preventDefault();
 });
 begin().catch(error => say("This cannot be shown.", error.message));
