@@ -12,6 +12,7 @@ import msgspec
 import pytest
 from PIL import Image
 
+from overread.benchmarks.curated import Candidate, Item, LabelledBox
 from overread.benchmarks.pairs.cases import READER
 from overread.case import Box, Overlay, Picture, Source
 from overread.curate.ask import Ask
@@ -25,7 +26,6 @@ from overread.curate.convert import (
 )
 from overread.curate.form import TRUTHS
 from overread.curate.options import placed
-from overread.curate.records import Candidate, Item, LabelledBox
 
 LABELS = ("cyst", "mass", "polyp", "ulcer", "scar", "stone", "clot")
 

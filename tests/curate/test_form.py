@@ -7,8 +7,8 @@ from random import Random
 import numpy as np
 import pytest
 
+from overread.benchmarks.curated import Item
 from overread.curate.form import LEAST, check_form, choices_of
-from overread.curate.records import Item
 from overread.stats import binomial_tail, hits_pmf, two_sided
 
 KINDS = [

@@ -14,6 +14,7 @@ from typing import Final
 
 import msgspec
 
+from overread.benchmarks.curated import Candidate, Item
 from overread.benchmarks.draws import lot
 from overread.case import BadInput
 from overread.curate.convert import CONVERSIONS, Conversion, Converted, converted, item_about
@@ -28,7 +29,7 @@ from overread.curate.hearing import (
 )
 from overread.curate.options import placed
 from overread.curate.questions import Question, Steps
-from overread.curate.records import Candidate, Item, Record, record
+from overread.curate.records import Record, record
 from overread.curate.templates import Group, load_templates, slots_of
 from overread.curate.wanted import Wanted
 from overread.judging import Read

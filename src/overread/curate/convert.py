@@ -18,11 +18,10 @@ from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias, get_arg
 
 import msgspec
 
+from overread.benchmarks.curated import Candidate, Item, Kind, digest_of
 from overread.benchmarks.draws import lot
-from overread.benchmarks.m3cot.cases import Kind
 from overread.case import BadInput, Box, Overlay, Picture
 from overread.curate.options import MOST_OPTIONS
-from overread.curate.records import Candidate, Item, digest_of
 from overread.files import read_toml
 
 Conversion: TypeAlias = Literal[

@@ -22,9 +22,9 @@ from zlib import crc32
 
 import msgspec
 
+from overread.benchmarks.curated import Item
 from overread.benchmarks.draws import lot
 from overread.benchmarks.letter_parser import LETTERS
-from overread.curate.records import Item
 
 if TYPE_CHECKING:
     import numpy as np

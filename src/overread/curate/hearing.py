@@ -13,9 +13,9 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
+from overread.benchmarks.curated import Item
 from overread.case import Decoding, Message, Picture, printable
 from overread.curate.questions import Heard, Question, user
-from overread.curate.records import Item
 from overread.files import read_toml
 from overread.judging import Read
 from overread.judging.lexicon import content

@@ -11,9 +11,9 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
+from overread.benchmarks.curated import Item
 from overread.benchmarks.draws import lot
 from overread.curate.form import words_of
-from overread.curate.records import Item
 from overread.judging.lexicon import content, share
 
 MOST_OPTIONS: Final = 10
