@@ -68,7 +68,7 @@ def kept_proposals(
     for one in proposals:
         text = bare_option(one.text, like=answers[0])
         reason = _exclusion(text, answers, caption)
-        if reason is None and any(_same(text, other.text) for other in kept):
+        if reason is None and any(same_option(text, other.text) for other in kept):
             reason = "same_as_another"
         if reason is None:
             kept.append(Proposal(text, one.by))
@@ -85,7 +85,7 @@ def _exclusion(text: str, answers: Sequence[str], caption: str) -> Exclusion | N
     if _OTHERS.search(text):
         return "speaks_of_options"
     for answer in answers:
-        if _same(text, answer):
+        if same_option(text, answer):
             return "same_as_answer"
         mine, right = content(text), content(answer)
         if mine <= right or right <= mine:
@@ -98,7 +98,8 @@ def _exclusion(text: str, answers: Sequence[str], caption: str) -> Exclusion | N
     return None
 
 
-def _same(one: str, other: str) -> bool:
+def same_option(one: str, other: str) -> bool:
+    """Whether two options say the same but for capitals, blanks, plurals, order and synonyms."""
     return words_of(one) == words_of(other) or content(one) == content(other)
 
 
