@@ -66,6 +66,7 @@ COMMANDS: Final = Commands(
             "New items, made step by step in one folder.",
             {
                 "collect": "curate:collect",
+                "review": "curate:review",
             },
         ),
         "settings": "reference:settings",

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from overread import runs
+from overread.case import BadInput
 from overread.cli import options
-from overread.cli.command_line import Argument
+from overread.cli.command_line import Argument, Option
 from overread.cli.show import print_table, watch
 from overread.curate.funnel import table_of
 
@@ -39,6 +40,30 @@ def collect(folder: Set, json: options.Json = False) -> int:
     Example: overread curate collect ward
     """
     return _finish(runs.curate_collect(folder, tell=options.tell), folder, json=json)
+
+
+def review(
+    folder: Set,
+    of: Annotated[
+        str, Option(help="collect: have doubtful pictures looked at, instead of the items.")
+    ] = "",
+    unreviewed: Annotated[
+        bool,
+        Option("--unreviewed", help="Let in what nobody has reviewed; it is written on the set."),
+    ] = False,
+    json: options.Json = False,
+) -> int:
+    """Have people review the items in a reader study, and take what they decided.
+
+    Example: overread curate review ward
+    """
+    if of:
+        if of != "collect" or unreviewed:
+            raise BadInput(f"--of {of}: it is collect, without --unreviewed.")
+        runs.curate_look(folder, tell=options.tell)
+        return 0
+    done = runs.curate_review(folder, unreviewed=unreviewed, tell=options.tell)
+    return _finish(done, folder, json=json)
 
 
 def _ask(folder: Path, step: str, *, json: bool) -> int:
