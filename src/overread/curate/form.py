@@ -106,13 +106,18 @@ class Choice(NamedTuple):
     pair: str
 
 
+def shown_options(item: Item) -> tuple[str, ...]:
+    """The options of an item; what is true or false has these two."""
+    return TRUTHS if item.kind == "bool" else item.options
+
+
 def choices_of(items: Iterable[Item]) -> list[Choice]:
-    """The items with exactly one right option; what is true or false has these two."""
+    """The items with exactly one right option."""
     known = list(items)
-    owners = _owners(known)
+    owners = owners_of(known)
     found = []
     for item, owner in zip(known, owners, strict=True):
-        options = TRUTHS if item.kind == "bool" else item.options
+        options = shown_options(item)
         if item.kind in ("bool", "single") and len(item.answers) == 1 < len(options):
             right = item.answers[0]
             if options.count(right) == 1:
@@ -121,8 +126,8 @@ def choices_of(items: Iterable[Item]) -> list[Choice]:
     return found
 
 
-def _owners(items: Sequence[Item]) -> list[str]:
-    """What joins items that share a candidate, a patient or a pair, by whatever chain."""
+def owners_of(items: Sequence[Item]) -> list[str]:
+    """One name for items that share a candidate, a patient or a pair, by whatever chain."""
     above: dict[str, str] = {}
 
     def top(name: str) -> str:
