@@ -81,7 +81,8 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     pictures and have different answers. `template` is the id of what the question was made from.
 
     `flags` are words a later run must know of ("blind_solvable"), `facts` what steps measured
-    ("difficulty"); neither is part of what people review, so neither changes the name.
+    ("difficulty"), `pool` further wrong options that were proposed; none is part of what people
+    review, so none changes the name.
     """
 
     candidates: tuple[str, ...]
@@ -108,10 +109,11 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     template: str = ""
     flags: tuple[str, ...] = ()
     facts: dict[str, Number] = {}
+    pool: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
-        return digest_of("item", msgspec.structs.replace(self, flags=(), facts={}))
+        return digest_of("item", msgspec.structs.replace(self, flags=(), facts={}, pool=()))
 
     @property
     def wrong(self) -> tuple[str, ...]:

@@ -51,20 +51,9 @@ def row(item: Item, images: Sequence[str]) -> dict[str, Any] | str:
         return "no_task"
     if len(images) != 1:
         return "several_images"
-    question, answer = item.question, item.answers[0]
-    if item.kind in ("single", "multiple"):
-        letters = [
-            letter
-            for letter, text in zip(LETTERS, item.options, strict=False)
-            if text in item.answers
-        ]
-        if len(item.options) < 2 or len(letters) != len(item.answers):
-            return "no_options"
-        lines = [f"{a}. {text}" for a, text in zip(LETTERS, item.options, strict=False)]
-        question = "\n".join((_asking(item), *lines))
-        answer = ", ".join(letters)
-    elif item.kind == "bool":
-        question, answer = _asking(item), str(item.answers[0] == "true")
+    if item.kind in ("single", "multiple") and not _lettered(item):
+        return "no_options"
+    question, answer = asked_as(item)
     return {
         "case_id": item.id,
         "kind": item.kind,
@@ -76,6 +65,24 @@ def row(item: Item, images: Sequence[str]) -> dict[str, Any] | str:
         "examination": item.examination or item.modality,
         "patient": item.patients[0] if len(item.patients) == 1 else "",
     }
+
+
+def asked_as(item: Item) -> tuple[str, str]:
+    """The question as a row has it, its options in it, and the answer: letters of options."""
+    if item.kind in ("single", "multiple"):
+        lines = [f"{a}. {text}" for a, text in zip(LETTERS, item.options, strict=False)]
+        return "\n".join((_asking(item), *lines)), ", ".join(_lettered(item))
+    if item.kind == "bool":
+        return _asking(item), str(item.answers[0] == "true")
+    return item.question, item.answers[0]
+
+
+def _lettered(item: Item) -> list[str]:
+    """The letters of the right options; none where they cannot be told."""
+    letters = [
+        letter for letter, text in zip(LETTERS, item.options, strict=False) if text in item.answers
+    ]
+    return letters if len(item.options) > 1 and len(letters) == len(item.answers) else []
 
 
 def _asking(item: Item) -> str:
