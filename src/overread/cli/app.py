@@ -67,6 +67,7 @@ COMMANDS: Final = Commands(
             {
                 "collect": "curate:collect",
                 "review": "curate:review",
+                "publish": "curate:publish",
             },
         ),
         "settings": "reference:settings",

@@ -66,6 +66,31 @@ def review(
     return _finish(done, folder, json=json)
 
 
+def publish(
+    folder: Set,
+    out: Annotated[Path | None, Option(help="The folder to write; FOLDER/published.")] = None,
+    json: options.Json = False,
+) -> int:
+    """Write the reviewed items as a set that runs, with its datasheet and metadata.
+
+    Example: overread curate publish ward --out ward-2026
+    """
+    done = runs.curate_publish(folder, out)
+    if json:
+        return options.print_json(done)
+    for benchmark, count in done.items.items():
+        left = ", ".join(
+            f"{r.replace('_', ' ')} {n:,}" for r, n in done.left_out[benchmark].items()
+        )
+        print(f"{benchmark}: {count:,} items" + (f"; left out: {left}" if left else ""))
+        if count:
+            print(f"  overread run {benchmark} --cases {done.folder} --reader …")
+    if done.unreviewed:
+        print(f"{done.unreviewed:,} items were reviewed by nobody, and the set says so.")
+    print(f"{done.folder}/README.md")
+    return 0
+
+
 def _ask(folder: Path, step: str, *, json: bool) -> int:
     done = runs.curate_step(folder, step, watch=watch, tell=options.tell)
     return _finish(done, folder, json=json)

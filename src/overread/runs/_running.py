@@ -86,7 +86,7 @@ def run(
     recipe = (limit if named is None else (limit, named), words)
     folder = Path(out) if out is not None else _default_folder(bench, specs, recipe)
     records.check_out(folder)
-    remarks = _opening.remarks_of(bench)
+    remarks = _opening.remarks_of(bench, seats)
     who = _opening.enrolments(seats)
     told = tell or (lambda line: None)
     for line in remarks:
@@ -357,7 +357,11 @@ class Asking:
     def _facts(self, seat: Seat) -> dict[str, Fact]:
         facts = dict(seat.reader.facts) if isinstance(seat.reader, Attesting) else {}
         filled_in = self._given.get(seat.key, Given()).filled_in
-        return facts | ({"logprobs_not_used": filled_in} if filled_in else {})
+        if filled_in:
+            facts["logprobs_not_used"] = filled_in
+        if _opening.filtered(seat, _opening.filters_of(self._work.bench)):
+            facts["filtered_this_set"] = True
+        return facts
 
     def sayings(self) -> Iterator[str]:
         """Lines on replies that this run did not ask for, and on servers that changed."""
