@@ -455,9 +455,7 @@ def form_table(report: FormReport, name: str) -> Table:
         title=f"What the form of {name} gives away",
         columns=("cue", "items", "right", "95 %", "by chance", "p", "gives away"),
         rows=rows,
-        finding=f"{found} of {len(report.checks)} cues tell more than chance allows."
-        if rows
-        else few,
+        finding=told if rows else few,
         notes=(
             f"Of {len(report.checks):,} cues in {report.n:,} items those that tell are shown, and "
             f"two that are always; p is adjusted for all of them, and below {ALPHA:g} it counts. "
