@@ -13,7 +13,7 @@ from tests.support.heard import driven, told
 
 from overread.benchmarks.curated import Item
 from overread.case import BadInput
-from overread.curate.distract import UNREVIEWED, distract
+from overread.curate.distract import UNREVIEWED, distract, to_choose
 from overread.curate.form import check_form
 from overread.curate.options import Proposal, bare_option, kept_proposals, placed
 from overread.curate.questions import Question
@@ -176,6 +176,10 @@ def test_what_people_chose_stands_and_the_item_is_no_longer_marked(tmp_path: Pat
     assert set(second.item.wrong) == {*all_proposed[:3], all_proposed[5]}
     assert UNREVIEWED not in second.item.flags
     assert second.by[-3:] == ("person:p0", "person:p1", "person:p2")
+    assert to_choose([second]) == []
+    rows = to_choose([first])
+    assert [row["distractor"] for row in rows] == all_proposed
+    assert {(row["item"], row["person"]) for row in rows} == {(item.id, "")}
 
 
 def test_a_choice_of_something_else_is_said_in_a_line(tmp_path: Path) -> None:

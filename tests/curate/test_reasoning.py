@@ -12,7 +12,7 @@ from tests.support.heard import driven, text_of, told
 
 from overread.benchmarks.curated import Item, Step
 from overread.case import BadInput
-from overread.curate.calibration import COLUMNS, sheet
+from overread.curate.calibration import COLUMNS, to_read
 from overread.curate.questions import Question
 from overread.curate.reasoning import UNREVIEWED, reason, structure_of
 from overread.curate.records import Record
@@ -242,7 +242,7 @@ def test_a_checker_that_cannot_be_read_leaves_every_step_to_the_expert(tmp_path:
 def test_the_sheet_for_people_has_what_each_item_waits_for(tmp_path: Path) -> None:
     found = _one(_rounds(tmp_path, STUDENT), _flagging)
     assert found.item is not None
-    (row,) = sheet([(found.parents[0], found.item)])
+    (row,) = to_read([found])
     assert (row["item"], row["round"], row["step"]) == (_item().id, "expert", "feature")
     assert row["flagged"] == "No cavity is seen."
     # Filled in and given back it takes the item further; rows left empty say nothing.

@@ -66,6 +66,10 @@ COMMANDS: Final = Commands(
             "New items, made step by step in one folder.",
             {
                 "collect": "curate:collect",
+                "ask": "curate:ask",
+                "distract": "curate:distract",
+                "steps": "curate:steps",
+                "filter": "curate:filter_items",
                 "review": "curate:review",
                 "leakage": "curate:leakage",
                 "publish": "curate:publish",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import msgspec
+
 from overread import runs
 from overread.case import BadInput
 from overread.cli import options
@@ -102,6 +104,47 @@ def publish(
     return 0
 
 
+def ask(folder: Set, json: options.Json = False) -> int:
+    """Make questions of the pictures: a model writes them from captions, rules from labels.
+
+    Example: overread curate ask ward
+    """
+    return _ask(folder, "ask", json=json)
+
+
+def distract(folder: Set, json: options.Json = False) -> int:
+    """Have models propose wrong options, choose among them, and check what their form gives away.
+
+    Example: overread curate distract ward
+    """
+    return _ask(folder, "distract", json=json)
+
+
+def steps(folder: Set, json: options.Json = False) -> int:
+    """Have gold reasoning written, merged and checked; people's rounds are read from a sheet.
+
+    Example: overread curate steps ward
+    """
+    return _ask(folder, "steps", json=json)
+
+
+def filter_items(folder: Set, json: options.Json = False) -> int:
+    """Have models answer the items: how hard they are, and which are solved without looking.
+
+    Example: overread curate filter ward
+    """
+    return _ask(folder, "filter", json=json)
+
+
 def _ask(folder: Path, step: str, *, json: bool) -> int:
     done = runs.curate_step(folder, step, watch=watch, tell=options.tell)
-    return _finish(done, folder, json=json)
+    also = runs.curate_findings(folder, step)
+    if json:
+        options.print_json({**msgspec.structs.asdict(done), **also.found})
+        return 3 if done.unanswered else 0
+    code = _finish(done, folder, json=False)
+    for table in also.tables:
+        print_table(table)
+    if also.sheet:
+        print(f"{also.rows:,} rows wait for people: fill in a copy of {also.sheet}")
+    return code

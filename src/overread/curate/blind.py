@@ -24,6 +24,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from overread.benchmarks.curated import Item
+from overread.benchmarks.exhibits.cells import percent
+from overread.case import Table
 from overread.curate.form import owners_of, shown_options
 
 if TYPE_CHECKING:
@@ -200,3 +202,31 @@ def _counts(values: Sequence[int]) -> NDArray[np.float64]:
 
     found: NDArray[np.float64] = np.bincount(values) / len(values)
     return found
+
+
+def blind_table(report: BlindReport, name: str) -> Table:
+    """How a set is answered without its pictures, as it is printed."""
+    row = (
+        f"{report.n:,}",
+        f"{report.replies:,}",
+        percent(report.accuracy),
+        f"{percent(report.low)}–{percent(report.high)}",
+        percent(report.chance),
+        percent(report.above),
+        "–" if report.p is None else f"{report.p:.2g}",
+        f"{report.flagged:,}",
+        "–" if report.by_luck is None else f"{report.by_luck:.1f}",
+    )
+    return Table(
+        name="blind",
+        title=f"What is answered of {name} without looking",
+        columns=("items", "replies", "right", "95 %", "by chance", "above", "p", "flagged",
+                 "by luck"),
+        rows=(row,) if report.n else (),
+        notes=(
+            "Flagged items are answered by readers without pictures more often than chance allows; "
+            "so many would be by luck if the words told nothing, since who likes an option takes "
+            f"it in every order. {report.pairs:,} pairs cannot be solved so.",
+        ),
+        headline=("items", "right", "by chance", "p", "flagged", "by luck"),
+    )  # fmt: skip

@@ -16,8 +16,9 @@ from typing import Final, Literal, NoReturn, TypeAlias, get_args
 import msgspec
 
 from overread.benchmarks.curated import STEP_TYPES, Item, Step, StepType
-from overread.benchmarks.files.sheets import quoted, rows_of
+from overread.benchmarks.files.sheets import filled_rows, quoted
 from overread.case import BadInput
+from overread.curate.records import Record
 
 Round: TypeAlias = Literal["student", "expert", "consensus", "final"]
 ROUNDS: Final[tuple[Round, ...]] = get_args(Round)
@@ -139,7 +140,7 @@ def _mended(steps: Sequence[Step], rows: Sequence[Row]) -> tuple[Step, ...]:
 def read_rounds(path: Path, items: Mapping[str, Item]) -> dict[str, list[Row]]:
     """What people said, by item; the last row of a person about a step in a round counts."""
     found: dict[str, dict[tuple[str, str, str], Row]] = defaultdict(dict)
-    for number, cells in rows_of(path, COLUMNS):
+    for number, cells in filled_rows(path, COLUMNS):
         name = cells["item"].strip()
         row = _row(path, number, cells)
         if row is None:  # not filled in yet
@@ -177,22 +178,20 @@ def _row(path: Path, number: int, cells: Mapping[str, str]) -> Row | None:
     return msgspec.convert(made, Row)
 
 
-def sheet(items: Iterable[tuple[str, Item]]) -> list[dict[str, str]]:
-    """Rows for people to fill in: what each item waits for, step by step, verdicts left empty.
-
-    `items` are what went through `steps`, by the names they came in under.
-    """
+def to_read(records: Iterable[Record]) -> list[dict[str, str]]:
+    """Rows for people to fill in: what each item waits for, step by step, verdicts left empty."""
     rows = []
-    for name, item in items:
-        waiting = str(item.facts.get("calibration", ""))
-        if waiting not in ROUNDS:
+    for one in records:
+        item = one.item if one.passes else None
+        waiting = "" if item is None else str(item.facts.get("calibration", ""))
+        if item is None or waiting not in ROUNDS:
             continue
         disputed = str(item.facts.get("disputed", "")).split()
         for step in item.steps:
             if waiting in ("student", "final") or step.type in disputed or not disputed:
                 rows.append(
                     {
-                        "item": name, "round": waiting, "person": "", "verdict": "",
+                        "item": one.parents[0], "round": waiting, "person": "", "verdict": "",
                         "step": step.type, "text": "", "now": step.text,
                         "question": item.question, "answer": "; ".join(item.answers),
                         "flagged": str(item.facts.get(f"flag_{step.type}", "")),

@@ -8,7 +8,7 @@ nothing, and the item is marked. What people chose stands in a csv of `item`, `p
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -16,7 +16,7 @@ import msgspec
 
 from overread.benchmarks.curated import Item, Number
 from overread.benchmarks.draws import lot
-from overread.benchmarks.files.sheets import quoted, rows_of
+from overread.benchmarks.files.sheets import as_filled, filled_rows, quoted
 from overread.case import BadInput
 from overread.curate.hearing import (
     material_of,
@@ -45,6 +45,7 @@ from overread.judging import Read
 ROLES: Final = ("distractors",)
 UNREVIEWED: Final = "distractors_unreviewed"
 """The flag of an item whose wrong options no person chose."""
+COLUMNS: Final = ("item", "person", "distractor")
 _LEAST_WRONG: Final = 2
 _MOST_PROPOSED: Final = 12
 
@@ -185,7 +186,7 @@ def _chosen_by_people(pool: Sequence[Proposal], votes: Mapping[str, set[str]]) -
     """The options that people chose, those of most people first."""
     counted = {
         one.text: len(set().union(*(who for text, who in votes.items()
-                                    if same_option(text, one.text))))
+                                    if same_option(text, as_filled(one.text)))))
         for one in pool
     }  # fmt: skip
     chosen_ones = [text for text, count in counted.items() if count]
@@ -222,14 +223,31 @@ def _votes(
     path: Path = wanted.place(options.chosen)
     known = {item.id for item in closed}
     found: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-    for row, cells in rows_of(path, ("item", "person", "distractor")):
-        name, person, text = (cells[key].strip() for key in ("item", "person", "distractor"))
+    for row, cells in filled_rows(path, COLUMNS):
+        name, person, text = (cells[key].strip() for key in COLUMNS)
+        if not person:  # nobody chose it
+            continue
         if name not in known:
             raise BadInput(
                 f'{path} row {row}: item "{quoted(name)}" is none that gets options. '
                 "Its name is what `from` says in distract.jsonl."
             )
-        if not person or not text:
-            raise BadInput(f"{path} row {row}: person or distractor is empty. Fill it in.")
+        if not text:
+            raise BadInput(f"{path} row {row}: distractor is empty. Fill it in.")
         found[name][text].add(person)
     return found
+
+
+def to_choose(records: Iterable[Record]) -> list[dict[str, str]]:
+    """Rows for people to choose from: every option that was proposed, by item; who writes a name
+    under `person` chooses it, and a second one copies the row.
+    """
+    return [
+        {
+            "item": one.parents[0], "person": "", "distractor": text,
+            "question": one.item.question, "answer": "; ".join(one.item.answers),
+        }
+        for one in records
+        if one.passes and one.item is not None and UNREVIEWED in one.item.flags
+        for text in sorted((*one.item.wrong, *one.item.pool))
+    ]  # fmt: skip

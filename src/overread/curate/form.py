@@ -24,7 +24,9 @@ import msgspec
 
 from overread.benchmarks.curated import Item
 from overread.benchmarks.draws import lot
+from overread.benchmarks.exhibits.cells import percent
 from overread.benchmarks.letter_parser import LETTERS
+from overread.case import Table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -424,3 +426,40 @@ _COLUMNS: Final = (
     "length rank", "length", "words", "words of the question", "rareness", "punctuation",
     "capital", "alike", "numbers", *_TERMS,
 )  # fmt: skip
+
+
+# ---------------------------------------------------------------- as it is printed
+
+_ALWAYS: Final = ("the longest option", "trained on the set")
+
+
+def form_table(report: FormReport, name: str) -> Table:
+    """What gives answers away, and what is always looked at first: length, and a classifier."""
+    shown = [check for check in report.checks if check.found or check.cue in _ALWAYS]
+    rows = tuple(
+        (
+            check.cue if check.family != "words" else f'the word "{check.cue}"',
+            f"{check.n:,}",
+            percent(check.share),
+            f"{percent(check.low)}–{percent(check.high)}",
+            percent(check.chance),
+            f"{check.adjusted:.2g}",
+            "yes" if check.found else "no",
+        )
+        for check in shown
+    )
+    told = f"{len(report.found)} of {len(report.checks)} cues tell more than chance allows."
+    few = f"Nothing is said of fewer than {LEAST} items with one right option."
+    return Table(
+        name="form",
+        title=f"What the form of {name} gives away",
+        columns=("cue", "items", "right", "95 %", "by chance", "p", "gives away"),
+        rows=rows,
+        finding=told if rows else few,
+        notes=(
+            f"Of {len(report.checks):,} cues in {report.n:,} items those that tell are shown, and "
+            f"two that are always; p is adjusted for all of them, and below {ALPHA:g} it counts. "
+            f"{report.left_out:,} items without exactly one right option were not looked at.",
+        ),
+        headline=("cue", "right", "by chance", "gives away"),
+    )

@@ -17,5 +17,10 @@ Asking: TypeAlias = Callable[[Any, Wanted], Steps]
 """A step that asks: what passed before (candidates for `ask`, items for all others), and what is
 wanted."""
 
-STEPS: Final[dict[str, str]] = {}
+STEPS: Final[dict[str, str]] = {
+    "ask": "overread.curate.ask:ask",
+    "distract": "overread.curate.distract:distract",
+    "steps": "overread.curate.reasoning:reason",
+    "filter": "overread.curate.filtering:filtered",
+}
 """Steps that ask models, by where their function stands; its module has ROLES beside it."""
