@@ -71,6 +71,7 @@ COMMANDS: Final = Commands(
                 "steps": "curate:steps",
                 "filter": "curate:filter_items",
                 "review": "curate:review",
+                "leakage": "curate:leakage",
                 "publish": "curate:publish",
             },
         ),

@@ -68,6 +68,17 @@ def review(
     return _finish(done, folder, json=json)
 
 
+def leakage(folder: Set, json: options.Json = False) -> int:
+    """Ask models for signs that they have met the items before; no value of them says "clean".
+
+    Example: overread curate leakage ward
+    """
+    from overread.curate.leakage import table_of as signs
+
+    found = runs.curate_leakage(folder, watch=watch, tell=options.tell)
+    return options.print_found(found, signs(found, folder.name), json=json)
+
+
 def publish(
     folder: Set,
     out: Annotated[Path | None, Option(help="The folder to write; FOLDER/published.")] = None,

@@ -25,7 +25,8 @@ class Models(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Who is asked for what: specs of readers, or their tables.
 
     `steps` write gold reasoning and `merge` puts theirs together, `checker` looks it over,
-    `filters` answer the items, `blind` are asked without pictures.
+    `filters` answer the items, `blind` are asked without pictures, and of `leakage` it is asked
+    whether they have met the items before.
     """
 
     writer: Spec | None = None
@@ -35,6 +36,7 @@ class Models(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     checker: Spec | None = None
     filters: tuple[Spec, ...] = ()
     blind: tuple[Spec, ...] = ()
+    leakage: tuple[Spec, ...] = ()
 
 
 class Pictures(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -19,6 +19,7 @@ from overread.benchmarks.curated import Candidate
 from overread.benchmarks.files.card import held_at, policy_of
 from overread.case import BadInput, Overlay, Picture, Policy, Reader, Source, Trial
 from overread.curate import folder as kept
+from overread.curate import leakage
 from overread.curate.folder import Model
 from overread.curate.funnel import Stage, stage_of
 from overread.curate.publish import Published, publish
@@ -116,6 +117,28 @@ def curate_collect(folder: str | Path, *, tell: Tell | None = None) -> Stepped:
     return Stepped(file=str(kept.file_of(place, "collect")), stage=stage)
 
 
+def curate_leakage(
+    folder: str | Path,
+    *,
+    models: Mapping[str, Reader] | None = None,
+    watch: Watch | None = None,
+    tell: Tell | None = None,
+) -> leakage.Report:
+    """Ask models for signs that they have met the newest step's items before."""
+    place = Path(folder)
+    wanted = read_wanted(place)
+    wanted.seats("leakage")
+    items = items_of(kept.read_step(place, kept.upstream_of(place, "leakage")))
+    policy = policy_of_set(items)
+    seats = _opened(wanted, leakage.ROLES, policy, models or {})
+    with _desk(place / kept.STORE, wanted, policy, tell) as (store, studio, dataset):
+        asked = Rounds(store, studio, dataset, seats, watch, tell)
+        asked.of(leakage.signs(items, wanted), "leakage")
+        report = leakage.report_of(items, asked.heard, wanted)
+    kept.put(place, leakage.FILE, kept.to_json(report))
+    return report
+
+
 def curate_publish(folder: str | Path, out: str | Path | None = None) -> Published:
     """Write the reviewed items as a set that `overread run` takes, with all that is known of it."""
     place = Path(folder)
@@ -198,7 +221,7 @@ def _desk(
 class Rounds(msgspec.Struct):
     """A step's rounds put to its models. A class, for every round needs all of it.
 
-    `store`, `studio` and `dataset` are what `_asking.Desk` wants of it.
+    `store`, `studio` and `dataset` are what `_asking.Desk` wants of it; `heard` is the last round.
     """
 
     store: Store
@@ -208,6 +231,7 @@ class Rounds(msgspec.Struct):
     watch: Watch | None = None
     tell: Tell | None = None
     unanswered: int = 0
+    heard: list[Heard] = []
     _given: dict[str, Given] = {}
     _lacking: dict[str, int] = {}
     _tallies: list[Tally] = []
@@ -239,7 +263,7 @@ class Rounds(msgspec.Struct):
                 return
             if questions:
                 yield from self._asked(questions, name if number == 1 else f"{name} {number}")
-            heard = self._heard(questions)
+            heard = self.heard = self._heard(questions)
 
     def _asked(
         self, questions: Sequence[Question], name: str
