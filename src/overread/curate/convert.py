@@ -109,9 +109,10 @@ def converted(candidates: Sequence[Candidate], seed: int, options: Options) -> l
     A picture that finds no partner is left out unless `unpaired` are wanted: those that are left
     over all have the most frequent answer, which is then known without looking.
     """
-    together: dict[str, list[Candidate]] = defaultdict(list)
+    # Labels of other kinds of pictures are no options: nobody takes a retina for a tumour.
+    together: dict[tuple[str, str], list[Candidate]] = defaultdict(list)
     for one in sorted(candidates, key=lambda one: (lot("convert", seed, one.id), one.id)):
-        together[one.collection].append(one)
+        together[one.collection, one.modality].append(one)
     found: dict[Conversion, list[Unit]] = {}
     lost: list[Converted] = []
     sizes = _Sizes(lost)
