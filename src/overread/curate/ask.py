@@ -45,13 +45,17 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     `written` questions are written for each captioned picture, each from another group; a group of
     which none fits gives way to the next, `tries` times in all. `groups` are those used, by name,
     all where it is empty. `support` is the share of an answer's words that must stand in the
-    caption. `conversions` are made of labels, of each picture `converted` at most; `complete` names
-    the collections whose labels are all that is true of a picture, `grade` the column with a grade,
-    `grades` its words from mild to severe, `graded` what is graded.
+    caption.
+
+    `conversions` are made of labels, of each picture `converted` at most, and in pairs alone unless
+    `unpaired` ones are wanted too; `complete` names the collections whose labels are all that is
+    true of a picture, `grade` the column with a grade, `grades` its words from mild to severe,
+    `graded` what is graded.
     """
 
     written: int = 1
     converted: int = 2
+    unpaired: bool = False
     tries: int = 2
     groups: tuple[str, ...] = ()
     support: float = 0.8
@@ -86,9 +90,15 @@ def ask(candidates: Sequence[Candidate], wanted: Wanted) -> Steps:
     options = wanted.options("ask", Ask)
     groups = _groups(wanted, options)
     made = converted(candidates, wanted.seed, options)
-    records = [_converted_record(one) for one in _placed(made, wanted.seed)]
     seats = tuple(wanted.specs("writer")) if options.written else ()
     slots = _slots(candidates, groups, options, wanted.seed) if seats else []
+    written = {slot.candidate.id for slot in slots}
+    records = [
+        _converted_record(one)
+        for one in _placed(made, wanted.seed)
+        # Whether a picture without a partner is lost depends on what is written about it.
+        if one.item is not None or one.candidates[0].id not in written
+    ]
     by_name = {group.name: group for group in groups}
     under_way = slots
     for _ in range(max(1, options.tries)):

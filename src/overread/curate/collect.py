@@ -76,7 +76,8 @@ def collect(
     for one in found:
         candidate, reason = one[:2] if isinstance(one, Lost) else (one, "")
         reason = reason or refused(candidate.licence, permitted.get(candidate.collection, ""))
-        if not reason and not candidate.caption and not candidate.labels:
+        known = (candidate.caption, candidate.labels, candidate.boxes, candidate.mask)
+        if not reason and not any(known):
             reason = "nothing_known"
         if reason:
             facts = {"line": one.line} if isinstance(one, Lost) else {}

@@ -51,6 +51,8 @@ class Options(Protocol):
     @property
     def converted(self) -> int: ...
     @property
+    def unpaired(self) -> bool: ...
+    @property
     def grade(self) -> str: ...
     @property
     def grades(self) -> tuple[str, ...]: ...
@@ -102,17 +104,27 @@ def item_about(*candidates: Candidate, question: str, kind: Kind, answers: tuple
 
 
 def converted(candidates: Sequence[Candidate], seed: int, options: Options) -> list[Converted]:
-    """The items of all conversions, each picture in at most `converted` of them."""
-    together: dict[str, list[Candidate]] = defaultdict(list)
+    """The items of all conversions, each picture in at most `converted` of them.
+
+    A picture that finds no partner is left out unless `unpaired` are wanted: those that are left
+    over all have the most frequent answer, which is then known without looking.
+    """
+    # Labels of other kinds of pictures are no options: nobody takes a retina for a tumour.
+    together: dict[tuple[str, str], list[Candidate]] = defaultdict(list)
     for one in sorted(candidates, key=lambda one: (lot("convert", seed, one.id), one.id)):
-        together[one.collection].append(one)
+        together[one.collection, one.modality].append(one)
     found: dict[Conversion, list[Unit]] = {}
     lost: list[Converted] = []
     sizes = _Sizes(lost)
+    alone: set[str] = set()
     for conversion in dict.fromkeys(options.conversions):
         units: list[Unit] = []
         for own in together.values():
-            units += _RULES[conversion](own, seed, options, sizes)
+            for unit in _RULES[conversion](own, seed, options, sizes):
+                if len(unit) > 1 or options.unpaired:
+                    units.append(unit)
+                else:
+                    alone.update(unit[0].candidates)
         found[conversion] = sorted(units, key=lambda unit: lot(conversion, seed, unit[0].id))
     known = {one.id: one for one in candidates}
     made = []
@@ -120,6 +132,11 @@ def converted(candidates: Sequence[Candidate], seed: int, options: Options) -> l
         for item in unit:
             shown = tuple(known[name] for name in item.candidates)
             made.append(Converted(candidates=shown, by=f"rule:{conversion}", item=item))
+    alone -= {one.id for item in (*made, *lost) for one in item.candidates}
+    lost += [
+        Converted(candidates=(known[name],), by="rule:pairs", reason="no_partner")
+        for name in sorted(alone)
+    ]
     return [*made, *lost]
 
 
