@@ -17,6 +17,7 @@ import msgspec
 
 import overread
 import overread.case as oc
+from overread.benchmarks.curated import Curated
 from overread.benchmarks.draws import lot
 from overread.benchmarks.rules import EditionRules, Rulebook
 from overread.benchmarks.tables import cells_of, schema_of, structs_in
@@ -245,6 +246,8 @@ class Benchmark:
     """What readers that take no words may be asked about by name (`Request.topic`)."""
     patient_field: ClassVar[str] = ""
     """The field of a case that names its patient."""
+    curated: ClassVar[Curated] = Curated()
+    """What it has for making new items: the pictures its sets offer, and an item as a row."""
     builder: ClassVar[str] = ""
     """What makes its sets of official files, a module with `Recipe` and `build`."""
     word_power: ClassVar[str] = ""

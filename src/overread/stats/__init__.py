@@ -79,7 +79,15 @@ from overread.stats._power import (
     half_width,
     smallest_difference,
 )
-from overread.stats._proportions import Z95, Interval, binomial_tail, design_effect, wilson
+from overread.stats._proportions import (
+    Z95,
+    Interval,
+    binomial_tail,
+    design_effect,
+    hits_pmf,
+    two_sided,
+    wilson,
+)
 from overread.stats._ranks import (
     fisher_interval,
     pearson,
@@ -148,6 +156,7 @@ __all__ = [
     "groups_p",
     "grown_for_power",
     "half_width",
+    "hits_pmf",
     "independent_difference",
     "informative",
     "jackknifed",
@@ -171,6 +180,7 @@ __all__ = [
     "spearman_asymptotic_p",
     "spearman_exact_p",
     "spread_of_mean",
+    "two_sided",
     "weighted_kappa",
     "wilson",
     "wilson_bounds",
