@@ -79,6 +79,7 @@ def test_a_served_store_is_listed_looked_at_and_planned_with(
         assert (found.state, found.detail) == ("ok", f"{origin}: served, 2 replies")
         planned = json.loads(overread("plan", *LEAST, "--store", origin, "--json").out)
         assert planned[0]["calls"] > 0
+        assert not (workspace / ".overread").exists()  # whoever looks makes nothing
         monkeypatch.setenv("OVERREAD_STORE_TOKEN", "wrong")
         refused = overread("plan", *LEAST, "--store", origin)
         assert (refused.code, "HTTP 403" in refused.complaint) == (2, True)

@@ -125,15 +125,20 @@ def test_digests_of_files_stay_on_their_machine(opens: Opens, tmp_path: Path) ->
 
 def test_with_a_store_of_its_own_a_client_remembers_digests(tmp_path: Path) -> None:
     beside = tmp_path / "beside.sqlite"
+
+    def own(make: bool) -> Store | None:
+        return Store(beside) if make or beside.exists() else None
+
     with Store(tmp_path / "store.sqlite") as kept, store_served(kept) as link:
         kept.dataset_id("other", "first@1", "open")  # numbers of data sets are not the same
         for known in (None, b"d" * 16):
-            with ServedStore(link, digests=Store(beside)) as store:
+            with ServedStore(link, digests=own) as store:
+                assert beside.exists() == (known is not None)  # who only looks makes none
                 number = store.dataset_id("grounding", "set@1", "credentialed")
                 assert store.source("/a.png", 1, 2) == known
                 store.keep_sources([("/a.png", 1, 2, b"d" * 16, number)])
-    with Store(beside) as own:
-        assert [(one.dataset, one.policy) for one in own.listing()] == [("set@1", "credentialed")]
+    with Store(beside) as left:
+        assert [(one.dataset, one.policy) for one in left.listing()] == [("set@1", "credentialed")]
 
 
 def test_more_than_fits_a_message_goes_in_several(
@@ -235,6 +240,17 @@ def test_patience_ends_in_one_line_and_then_nothing_waits(tmp_path: Path) -> Non
             store.known(KEYS)
     store.close()
     assert time.monotonic() - began < 5
+
+
+def test_who_wants_to_leave_waits_for_no_server(tmp_path: Path) -> None:
+    with Store(tmp_path / "store.sqlite") as kept, store_served(kept) as link:
+        store = ServedStore(link)
+    began = time.monotonic()
+    threading.Timer(0.2, store.hurry).start()
+    with pytest.raises(BadInput, match="does not answer"):
+        store.commit([(KEYS[0], 1, Reply("yes"))], [])
+    store.close()
+    assert time.monotonic() - began < 10  # and not five minutes
 
 
 # ---------------------------------------------------------------- who is let in
