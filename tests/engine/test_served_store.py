@@ -159,6 +159,18 @@ def test_more_than_fits_a_message_goes_in_several(
         assert kept.count() == 200
 
 
+@pytest.mark.slow
+def test_replies_of_megabytes_come_back_a_few_at_a_time(tmp_path: Path) -> None:
+    """What a reader may say is bounded, and so is what a message may be."""
+    with (
+        Store(tmp_path / "store.sqlite") as kept,
+        store_served(kept) as link,
+        ServedStore(link) as store,
+    ):
+        store.commit([(key, 1, Reply("é" * 6_000_000)) for key in KEYS[:3]], [])
+        assert [len(one.reply.text) for one in store.get(KEYS).values()] == [6_000_000] * 3
+
+
 def test_a_damaged_reply_is_asked_for_again(tmp_path: Path) -> None:
     with Store(tmp_path / "store.sqlite") as kept, store_served(kept) as link:
         kept.commit([(KEYS[0], 1, Reply("yes"))], [])
