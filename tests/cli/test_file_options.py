@@ -123,6 +123,7 @@ OPTIONS: dict[str, list[str]] = {
     "study import sheet": ["study", "import", "people", PLACE, "--reader", "anna"],
     "study analyse folder": ["study", "analyse", PLACE],
     "study analyse --run": ["study", "analyse", "people", "--early", "--run", PLACE],
+    "study analyse --audit": ["study", "analyse", "people", "--early", "--audit", PLACE],
     "transfer first": ["transfer", PLACE, "run"],
     "transfer second": ["transfer", "run", PLACE],
     "transfer --figure": ["transfer", "run", "run", "--figure", f"{PLACE}.svg"],

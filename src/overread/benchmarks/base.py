@@ -17,6 +17,7 @@ import msgspec
 
 import overread
 import overread.case as oc
+from overread.benchmarks.curated import Curated
 from overread.benchmarks.draws import lot
 from overread.benchmarks.rules import EditionRules, Rulebook
 from overread.benchmarks.tables import cells_of, schema_of, structs_in
@@ -208,6 +209,10 @@ class Benchmark:
     """What its measures that no `Spec` makes are counted in, by their names."""
     share_right: ClassVar[str] = "accuracy"
     """The measure that says how often a reader is right; of its groups the page names the worst."""
+    diagnostic: ClassVar[tuple[str, ...]] = ()
+    """Its measures of diagnostic accuracy beside that one, for which reporting guidelines ask."""
+    steady: ClassVar[str] = ""
+    """The measure of how often the same was answered when it was asked again."""
     metrics: ClassVar[str] = ""
     """Where its registered metrics stand, "module:METRICS"; the law tests run over them."""
     exhibited: ClassVar[str] = ""
@@ -215,6 +220,9 @@ class Benchmark:
     sentences: ClassVar[str] = ""
     """The module of what it says in words: headlines and limitations by (measures, dataset), and
     methods by (rules, options, asked_under)."""
+    asked_words: ClassVar[str] = ""
+    """The function that gives those of its methods that say what was asked and shown, by (rules,
+    options, asked_under): "module:function"."""
     phantoms: ClassVar[Phantoms | None] = None
     """Its synthetic cases; with them it joins `demo` and `selfcheck`."""
     published: ClassVar[str] = ""
@@ -238,6 +246,8 @@ class Benchmark:
     """What readers that take no words may be asked about by name (`Request.topic`)."""
     patient_field: ClassVar[str] = ""
     """The field of a case that names its patient."""
+    curated: ClassVar[Curated] = Curated()
+    """What it has for making new items: the pictures its sets offer, and an item as a row."""
     builder: ClassVar[str] = ""
     """What makes its sets of official files, a module with `Recipe` and `build`."""
     word_power: ClassVar[str] = ""
@@ -734,6 +744,15 @@ class Benchmark:
         somebody else asked them.
         """
         return tuple(self._sentences("methods", self.rules, self.options, asked_under))
+
+    def asked(self, asked_under: str | None = None) -> Sequence[str]:
+        """Those sentences of `methods` that say what was asked and shown.
+
+        None where it is not known (`asked_under` is empty), nor of a benchmark that has none apart.
+        """
+        if not self.asked_words or asked_under == "":
+            return ()
+        return tuple(at(self.asked_words)(self.rules, self.options, asked_under))
 
     def limitations(self, measures: Sequence[oc.Measure]) -> Sequence[str]:
         """What limits the numbers, as far as the benchmark and these measures give cause."""

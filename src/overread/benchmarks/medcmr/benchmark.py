@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from overread.benchmarks.base import Benchmark, ComparedWords, ErrorSheet, Loaded, Phantoms
+from overread.benchmarks.curated import Curated
 from overread.benchmarks.medcmr import cards, controls, for_people, people_sheets
 from overread.benchmarks.medcmr.answers import Answer, answer_of, reread
 from overread.benchmarks.medcmr.cases import CaseRow, MedCase, case_row, cases_in
@@ -39,10 +40,15 @@ class MedCMR(Benchmark):
     name = "medcmr"
     question = "Can it integrate?"
     phantoms = Phantoms(maker="overread.phantoms.vignette:write_phantoms", size=84)
+    curated = Curated(
+        candidates="overread.benchmarks.medcmr.curated:candidates",
+        row="overread.benchmarks.medcmr.curated:row",
+    )
     metrics = "overread.benchmarks.medcmr.measures:METRICS"
     importer = "overread.benchmarks.medcmr.importing:import_results"
     exhibited = "overread.benchmarks.medcmr.exhibits:exhibits"
     sentences = "overread.benchmarks.medcmr.sentences"
+    asked_words = "overread.benchmarks.medcmr.sentences:asked"
     published = "medcmr"
     pictures = True
     drawn = ("varied", "_reformulated")
