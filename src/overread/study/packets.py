@@ -106,7 +106,9 @@ def sampled(screens: Iterable[ForPeople], task: Task, number: int, seed: int) ->
     Only conditions that were asked for; all conditions of a chosen case.
     """
     by_case: dict[str, list[ForPeople]] = defaultdict(list)
+    known: dict[str, None] = {}
     for one in screens:
+        known[one.condition] = None
         if not task.conditions or one.condition in task.conditions:
             if any(other.condition == one.condition for other in by_case[one.unit or one.case]):
                 under = f" under {one.condition}" if one.condition else ""
@@ -115,10 +117,16 @@ def sampled(screens: Iterable[ForPeople], task: Task, number: int, seed: int) ->
                     "condition of its own."
                 )
             by_case[one.unit or one.case].append(one)
-    if not by_case:
-        named = f" under {', '.join(task.conditions)}" if task.conditions else ""
+    strange = [name for name in task.conditions if name not in known]
+    if strange and known:
         raise BadInput(
-            f"task {number}: no case can be shown{named}. Change the task, or the cases."
+            f"task {number}: no case can be shown under {strange[0]}; what is shown is "
+            f"{', '.join(known) or 'none'}. Name one of them, or ask for more with set = {{ … }}."
+        )
+    if not by_case:
+        raise BadInput(
+            f"task {number}: no case can be shown. Change the task, or the cases; one about "
+            "models' answers needs run = the folder of a run that has some."
         )
     strata: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for case, some in by_case.items():
