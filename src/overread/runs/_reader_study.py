@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -29,6 +30,8 @@ _LOOPBACK = "127.0.0.1"
 
 def study_new(path: Path, out: Path | None = None) -> packets.Made:
     """Make the study that a file describes, in a folder of its name unless another is given."""
+    from overread.study import consensus
+
     design = designs.read_design(path)
     beside = path.absolute().parent
     design = _found_from_anywhere(design, beside)
@@ -74,12 +77,18 @@ def study_new(path: Path, out: Path | None = None) -> packets.Made:
         for one in bench(as_shown=False).for_people(kind):
             if one.trial is not None:
                 asked[one.case, one.condition] = one.trial
+    sheets = {
+        source: frames
+        for task in design.task
+        if task.kind == "audit"
+        for source, frames in consensus.sheets_in(packets.open_study(Path(task.study))).items()
+    }
     made = packets.make_study(
         out or Path(design.name),
         design,
         screens,
         policy,
-        _rendered,
+        lambda one: _rendered(one, sheets),
         lambda one: _request_digest(asked.get((one.case, one.condition))),
     )
     remarks = (
@@ -120,11 +129,15 @@ def _request_digest(trial: oc.Trial | None) -> str:
     return request_digest(trial.request.for_reader(oc.Traits()), digest).hex()
 
 
-def _rendered(picture: oc.Picture | oc.Clip) -> tuple[oc.Shown, int]:
+def _rendered(
+    picture: oc.Picture | oc.Clip,
+    sheets: Mapping[oc.Source | oc.Inline, int] = MappingProxyType({}),
+) -> tuple[oc.Shown, int]:
+    """A picture, or all frames of a clip on a sheet; `sheets` are such already."""
     from overread.imaging import Films
     from overread.runs._reporting import rendered
 
-    frames = len(picture.frames) if isinstance(picture, oc.Clip) else 1
+    frames = len(picture.frames) if isinstance(picture, oc.Clip) else sheets.get(picture.source, 1)
     return rendered(picture, Films()), frames
 
 
@@ -163,10 +176,10 @@ def _about_models(
 
 def _own_screens(task: designs.Task, number: int) -> Iterator[ForPeople]:
     """Screens of a task that is no benchmark's."""
-    from overread.study import candidates
+    from overread.study import candidates, forms
 
     if task.kind == "form":
-        return _forms(task, number)
+        return forms.screens_of(task, number)
     if task.kind == "audit":
         return _audited(Path(task.study))
     table = Path(task.table)
@@ -176,6 +189,7 @@ def _own_screens(task: designs.Task, number: int) -> Iterator[ForPeople]:
         str(table.absolute().parent),
         pick=task.pick,
         reasons=task.reasons or candidates.REASONS,
+        frames=task.frames,
     )
 
 
@@ -273,7 +287,10 @@ def study_audit(
         name=name, readers=list(readers), task=[task], seed=seed, washout_days=0
     )
     designs.check_names(str(out), design)
-    return packets.make_study(out, design, [screens], first.policy, _rendered, lambda one: "")
+    sheets = consensus.sheets_in(first)
+    return packets.make_study(
+        out, design, [screens], first.policy, lambda one: _rendered(one, sheets), lambda one: ""
+    )
 
 
 def study_settled(study: Path, audit: Path | None = None) -> dict[Place, Settled]:
@@ -283,47 +300,6 @@ def study_settled(study: Path, audit: Path | None = None) -> dict[Place, Settled
     first, said, key = said_in(study, "settle", early=False)
     final = [] if audit is None else said_in(audit, "settle", early=False)[1]
     return consensus.settled(first, said, key, final)
-
-
-def _forms(task: designs.Task, number: int) -> Iterator[ForPeople]:
-    """Screens of one's own: a row a screen, with the image's name and whatever questions name."""
-    from overread.benchmarks.files.sheets import rows_of
-
-    table = Path(task.table)
-    root = str(table.absolute().parent)
-    for line, row in rows_of(table, ("case", "image")):
-        asks = tuple(
-            msgspec.structs.replace(
-                one.ask(f"task {number}"), text=_filled_in(one.text, row, table, line)
-            )
-            for one in task.questions
-        )
-        names = [name.strip() for name in row["image"].split(";") if name.strip()]
-        slides = tuple(
-            oc.Slide(label="", picture=oc.Picture(oc.Source(root, name))) for name in names
-        )
-        hidden = ("case", "image", "patient", "stratum")
-        yield ForPeople(
-            case=row["case"],
-            patient=row.get("patient") or row["case"],
-            condition=row.get("condition", ""),
-            slides=slides,
-            asks=asks,
-            stratum=(row.get("stratum", ""),),
-            facts={name: cell for name, cell in row.items() if name not in hidden},
-        )
-
-
-def _filled_in(text: str, row: Mapping[str, str], table: Path, line: int) -> str:
-    """`{column}` in a question by the row's cell; braces that name no column are refused."""
-    import re
-
-    def cell(found: re.Match[str]) -> str:
-        if found[1] not in row:
-            raise BadInput(f'{table} row {line}: a question names "{found[1]}", no column of it.')
-        return row[found[1]]
-
-    return re.sub(r"\{(\w+)\}", cell, text)
 
 
 # ---------------------------------------------------------------- serving

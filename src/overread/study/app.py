@@ -115,6 +115,8 @@ class _Desk:
             raise Refused(400, "Nothing here takes a query.")
         if request.method == "GET" and path.startswith("/r/"):
             return self._let_in(path.removeprefix("/r/"))
+        if path == "/favicon.ico":  # browsers ask for it unasked
+            return web.Response(status=204)
         reader = self._known(request)
         if reader is None:
             raise Refused(403, "Open the link that you were given.")

@@ -26,7 +26,8 @@ import overread.case as oc
 from overread.benchmarks.people import Ask, ForPeople
 from overread.case import BadInput
 from overread.files import MOST_TABLE, open_file
-from overread.study.design import CANDIDATES, check_asks
+from overread.study.design import CANDIDATES, MOST_FRAMES, check_asks
+from overread.study.forms import pictured
 
 LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 REASONS: Final = (
@@ -91,9 +92,13 @@ def screens_of(
     *,
     pick: int = 4,
     reasons: Sequence[str] = REASONS,
+    frames: int = MOST_FRAMES,
     slides_of: Callable[[Candidate], Sequence[oc.Slide]] | None = None,
 ) -> Iterator[ForPeople]:
-    """A screen for each candidate. `slides_of` makes the pictures where they are no plain files."""
+    """A screen for each candidate, with at most so many `frames` of a clip.
+
+    `slides_of` makes the pictures where they are no plain files.
+    """
     if kind not in CANDIDATES:
         raise BadInput(f'kind "{kind}"; known of candidates are {", ".join(CANDIDATES)}.')
     for one in candidates:
@@ -103,7 +108,7 @@ def screens_of(
         yield ForPeople(
             case=one.id,
             patient=one.patient or one.id,
-            slides=tuple(_slides(one, root) if slides_of is None else slides_of(one)),
+            slides=tuple(_slides(one, root, frames) if slides_of is None else slides_of(one)),
             texts=tuple(_texts(one, kind)),
             asks=asks,
             stratum=(one.stratum,),
@@ -139,12 +144,12 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _slides(one: Candidate, root: str) -> Iterator[oc.Slide]:
+def _slides(one: Candidate, root: str, frames: int) -> Iterator[oc.Slide]:
     for number, name in enumerate(one.pictures):
         boxes = one.boxes if number == 0 else ()
         yield oc.Slide(
             label="",
-            picture=oc.Picture(oc.Source(root, name)),
+            picture=pictured(Path(root), name, frames),
             boxes=tuple(("box", oc.Box(*box)) for box in boxes),
         )
 

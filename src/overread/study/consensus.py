@@ -186,6 +186,17 @@ def audit_screens(
         )
 
 
+def sheets_in(study: Opened) -> dict[oc.Source | oc.Inline, int]:
+    """The sheets of clips' frames among the pictures of a study, with how many frames each has."""
+    root = str(study.folder / "pictures")
+    return {
+        oc.Source(root, picture.file): picture.frames
+        for display in study.displays.values()
+        for picture in display.pictures
+        if picture.frames > 1
+    }
+
+
 def _opinion(names: Mapping[str, str], values: Mapping[str, str]) -> Iterator[str]:
     for name, text in names.items():
         if name in values:
