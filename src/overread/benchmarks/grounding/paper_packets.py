@@ -146,7 +146,9 @@ def errors_to_name(
     pool: list[Error] = []
     for at, errors in enumerate(wrong.values()):
         share = MOST_ERRORS // len(wrong) + (at < MOST_ERRORS % len(wrong))
-        pool += any_sample(_surest(errors, share), share, SEED)
+        pool += any_sample(_surest(errors, share), share, SEED)[
+            :share
+        ]  # of none all would be drawn
     kept: list[Error] = []
     taken: Counter[str] = Counter()
     for one in any_sample(pool, 0, SEED):
