@@ -881,6 +881,14 @@ class Benchmark:
         """Screens of one of `people_kinds`; those about models' answers need a run's tables."""
         return iter(())
 
+    def people_as_published(
+        self, kind: str, tables: Tables | None, readers: Sequence[str], cases: int
+    ) -> Iterator[ForPeople] | None:
+        """The same as the paper's readers had them, in its sessions and its order: the screens of
+        `cases` cases, or of as many as there were where it is 0. None where it drew none.
+        """
+        return None
+
     @classmethod
     def people_rows(cls, kind: str, decided: Sequence[Decided]) -> list[tuple[str, ...]]:
         """Header and rows of the sheet that a kind of `people_measured` becomes."""
