@@ -134,7 +134,9 @@ def curate_leakage(
     with _desk(place / kept.STORE, wanted, policy, tell) as (store, studio, dataset):
         asked = Rounds(store, studio, dataset, seats, watch, tell)
         asked.of(leakage.signs(items, wanted), "leakage")
-        report = leakage.report_of(items, asked.heard, wanted)
+        named = {seat.reader.identity: seat.reader.name for seat in seats.values()}
+        heard = [msgspec.structs.replace(one, by=named[one.by]) for one in asked.heard]
+        report = leakage.report_of(items, heard, wanted)
     kept.put(place, leakage.FILE, kept.to_json(report))
     return report
 
