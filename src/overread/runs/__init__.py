@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 __all__ = [
     "Batch", "Checked", "Findings", "Fitted", "Forecast", "Power", "Run", "Stepped", "Transfer",
     "Unfinished", "compare", "curate_collect", "curate_findings", "curate_leakage", "curate_look",
-    "curate_publish", "curate_review", "curate_step", "default_store", "demo", "error_sample",
-    "examine", "fit_probe", "gate", "import_batch", "import_results", "judge", "judge_sample",
-    "load", "measure", "open_cases", "open_in_browser", "person_agreement", "phantom_cases", "plan",
-    "plan_batch", "plan_study", "power", "published_figures", "published_list", "rank_sample",
-    "reach", "report", "run", "run_async", "run_study", "selfcheck", "serve", "sight",
-    "sight_of_clips", "study_analyse", "study_answers", "study_audit", "study_export",
-    "study_import", "study_new", "study_of_candidates", "study_serve", "study_settled",
-    "study_sheets", "study_tables", "transfer", "transfer_figure", "watch_from_outside",
-    "write_comparisons",
+    "curate_publish", "curate_review", "curate_step",
+    "default_store", "demo", "error_sample", "examine", "fit_probe", "gate", "import_batch",
+    "import_results", "judge", "judge_sample", "load", "measure", "open_cases",
+    "open_in_browser", "person_agreement", "phantom_cases", "plan", "plan_batch", "plan_study",
+    "power", "published_figures", "published_list", "rank_sample", "reach", "report", "run",
+    "run_async", "run_study", "selfcheck", "serve", "sight", "sight_of_clips", "study_analyse",
+    "study_answers", "study_audit", "study_export", "study_import", "study_new",
+    "study_of_candidates", "study_serve", "study_settled", "study_sheets", "study_tables",
+    "transfer", "transfer_figure", "watch_from_outside", "write_comparisons",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
