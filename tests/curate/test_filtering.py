@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any, Literal
 
+import msgspec
 import pytest
 from tests.support.heard import driven, shown, text_of
 
