@@ -33,6 +33,7 @@ from overread.curate.review import FILE as REVIEWED
 from overread.curate.review import UNREVIEWED, Reviewed
 from overread.curate.wanted import Wanted
 from overread.plugins import at
+from overread.records import check_folder
 from overread.scratch import scratch_folder
 
 ITEMS: Final = "items"
@@ -95,7 +96,8 @@ def publish(folder: Path, wanted: Wanted, out: Path, policy: Policy) -> Publishe
     items = items_of(kept.read_step(folder, "review"))
     if not items:
         raise BadInput(f"{folder}: no item passed the review, so there is nothing to publish.")
-    _check_free(out)
+    check_free(out)
+    out.parent.mkdir(parents=True, exist_ok=True)
     with scratch_folder(out.parent) as scratch:
         made = scratch / out.name
         made.mkdir()
@@ -117,11 +119,9 @@ def publish(folder: Path, wanted: Wanted, out: Path, policy: Policy) -> Publishe
     )
 
 
-def _check_free(out: Path) -> None:
+def check_free(out: Path) -> None:
     """A folder that is there is replaced only if it was published."""
-    if out.exists() and not (out / CROISSANT).is_file() and any(out.iterdir()):
-        raise BadInput(f"{out}: it is there and was not published from here. Name another folder.")
-    out.parent.mkdir(parents=True, exist_ok=True)
+    check_folder(f"--out {out}", out, lambda folder: (folder / CROISSANT).is_file())
 
 
 # ---------------------------------------------------------------- rows and pictures
