@@ -30,7 +30,7 @@ from overread.curate.hearing import (
 from overread.curate.options import placed
 from overread.curate.questions import Question, Steps
 from overread.curate.records import Record, record
-from overread.curate.templates import Group, load_templates, slots_of
+from overread.curate.templates import Group, labels_of, load_templates, slots_of
 from overread.curate.wanted import Wanted
 from overread.judging import Read
 
@@ -131,10 +131,11 @@ def _groups(wanted: Wanted, options: Ask) -> list[Group]:
             f"{', '.join(known)}."
         )
     chosen = [known[name] for name in options.groups] or list(known.values())
-    # Without Med-CMR nobody needs questions that have no other label, and the other way round.
-    only = wanted.targets[0] if len(set(wanted.targets)) == 1 else ""
-    label = {"medcmr": "dimension", "m3cot": "task"}.get(only)
-    return [group for group in chosen if label is None or getattr(group, label)]
+    # For one benchmark alone nobody needs questions that are sorted by another's labels.
+    sorted_by = {next(iter(labels_of(target))) for target in wanted.targets if labels_of(target)}
+    return [
+        group for group in chosen if not sorted_by or any(getattr(group, one) for one in sorted_by)
+    ]
 
 
 # ---------------------------------------------------------------- what is asked

@@ -43,6 +43,8 @@ class MedCMR(Benchmark):
     curated = Curated(
         candidates="overread.benchmarks.medcmr.curated:candidates",
         row="overread.benchmarks.medcmr.curated:row",
+        put="overread.benchmarks.medcmr.curated:put",
+        labels="overread.benchmarks.medcmr.curated:LABELS",
     )
     metrics = "overread.benchmarks.medcmr.measures:METRICS"
     importer = "overread.benchmarks.medcmr.importing:import_results"
