@@ -139,7 +139,7 @@ def _make(
     )
     raise Unfinished(
         f"{made.displays:,} displays for {', '.join(people)} are ready: overread study serve "
-        f"{made.folder}. When they have read,",
+        f"{made.folder}. Let them read.",
         "again",
     )
 
@@ -150,10 +150,7 @@ def _answers(rounds: Iterable[Path]) -> list[Said]:
     for study in rounds:
         reading = _reading(study)
         if reading:
-            raise Unfinished(
-                f"{reading} still read: overread study serve {study}. When they have read,",
-                "again",
-            )
+            raise Unfinished(f"{reading} still read: overread study serve {study}.", "again")
         found += [one for one in studies.study_answers(study) if one.question != "note"]
     return found
 
