@@ -15,6 +15,8 @@ from overread.runs._opening import remarks_of, write_left_out
 class Some(Benchmark):
     """As much of a benchmark as is looked at."""
 
+    path = None
+
     def __init__(self, left: int | list[tuple[str, str]] | None, *remarks: str) -> None:
         if isinstance(left, int):
             left = [(f"c{n}", f'reason "{n}", and more.') for n in range(left)]

@@ -17,6 +17,7 @@ import msgspec
 
 import overread
 import overread.case as oc
+from overread.benchmarks.curated import Curated
 from overread.benchmarks.draws import lot
 from overread.benchmarks.rules import EditionRules, Rulebook
 from overread.benchmarks.tables import cells_of, schema_of, structs_in
@@ -62,6 +63,8 @@ class Tables(msgspec.Struct, frozen=True, kw_only=True):
     only: str = ""
     # The edition the readers were asked under; empty where somebody else asked them.
     asked_under: str = ""
+    # The file of all answers, where columns that nobody measures were left there.
+    answers_file: Path | None = None
 
     @property
     def part(self) -> list[str]:
@@ -208,6 +211,10 @@ class Benchmark:
     """What its measures that no `Spec` makes are counted in, by their names."""
     share_right: ClassVar[str] = "accuracy"
     """The measure that says how often a reader is right; of its groups the page names the worst."""
+    diagnostic: ClassVar[tuple[str, ...]] = ()
+    """Its measures of diagnostic accuracy beside that one, for which reporting guidelines ask."""
+    steady: ClassVar[str] = ""
+    """The measure of how often the same was answered when it was asked again."""
     metrics: ClassVar[str] = ""
     """Where its registered metrics stand, "module:METRICS"; the law tests run over them."""
     exhibited: ClassVar[str] = ""
@@ -215,6 +222,9 @@ class Benchmark:
     sentences: ClassVar[str] = ""
     """The module of what it says in words: headlines and limitations by (measures, dataset), and
     methods by (rules, options, asked_under)."""
+    asked_words: ClassVar[str] = ""
+    """The function that gives those of its methods that say what was asked and shown, by (rules,
+    options, asked_under): "module:function"."""
     phantoms: ClassVar[Phantoms | None] = None
     """Its synthetic cases; with them it joins `demo` and `selfcheck`."""
     published: ClassVar[str] = ""
@@ -230,6 +240,8 @@ class Benchmark:
     case_type: ClassVar[type[msgspec.Struct]] = msgspec.Struct
     answer_type: ClassVar[type[msgspec.Struct]] = msgspec.Struct
     """A case and an answer as structs, whose fields are the columns of the two tables."""
+    unmeasured: ClassVar[frozenset[str]] = frozenset()
+    """Columns of answers that no measure and no index of cards looks at: cards alone show them."""
     right_by: ClassVar[tuple[str, str]] = ("accuracy", "")
     """Measures by case: a case is right whose first is 1, and flipped whose second is 0."""
     owner_fields: ClassVar[tuple[str, ...]] = ()
@@ -238,6 +250,8 @@ class Benchmark:
     """What readers that take no words may be asked about by name (`Request.topic`)."""
     patient_field: ClassVar[str] = ""
     """The field of a case that names its patient."""
+    curated: ClassVar[Curated] = Curated()
+    """What it has for making new items: the pictures its sets offer, and an item as a row."""
     builder: ClassVar[str] = ""
     """What makes its sets of official files, a module with `Recipe` and `build`."""
     word_power: ClassVar[str] = ""
@@ -735,6 +749,15 @@ class Benchmark:
         """
         return tuple(self._sentences("methods", self.rules, self.options, asked_under))
 
+    def asked(self, asked_under: str | None = None) -> Sequence[str]:
+        """Those sentences of `methods` that say what was asked and shown.
+
+        None where it is not known (`asked_under` is empty), nor of a benchmark that has none apart.
+        """
+        if not self.asked_words or asked_under == "":
+            return ()
+        return tuple(at(self.asked_words)(self.rules, self.options, asked_under))
+
     def limitations(self, measures: Sequence[oc.Measure]) -> Sequence[str]:
         """What limits the numbers, as far as the benchmark and these measures give cause."""
         return tuple(self._sentences("limitations", measures, self.dataset))
@@ -861,6 +884,14 @@ class Benchmark:
     ) -> Iterator[ForPeople]:
         """Screens of one of `people_kinds`; those about models' answers need a run's tables."""
         return iter(())
+
+    def people_as_published(
+        self, kind: str, tables: Tables | None, readers: Sequence[str], cases: int
+    ) -> Iterator[ForPeople] | None:
+        """The same as the paper's readers had them, in its sessions and its order: the screens of
+        `cases` cases, or of as many as there were where it is 0. None where it drew none.
+        """
+        return None
 
     @classmethod
     def people_rows(cls, kind: str, decided: Sequence[Decided]) -> list[tuple[str, ...]]:

@@ -90,6 +90,11 @@ def with_topics() -> list[str]:
     return [one.name for one in classes() if one.topics]
 
 
+def benchmarks_for_items() -> tuple[str, ...]:
+    """Every benchmark that takes the items that curation makes."""
+    return tuple(one.name for one in classes() if one.curated.row)
+
+
 def builder(name: str) -> Any:
     """The module with `Recipe` and `build` that makes a benchmark's sets of official files."""
     place = class_of(name).builder

@@ -13,6 +13,7 @@ import logging
 import os
 import pickle
 import secrets
+import socket
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -36,6 +37,7 @@ _LIVES = 3  # an actor died so often while a trial was under way: it is not hand
 _DEATHS = 8  # so many in a row, and no trial settled: nothing will come of it
 _PATIENCE = 30.0  # until it is said what is waited for
 _LEAVES_WITHIN = 10.0
+_KNOCKS_FOR = 10.0
 # As small as Ray takes it: pictures never go through it.
 _OBJECT_STORE = 80 << 20
 _SPARE = 2  # processors that no actor asks for
@@ -136,6 +138,7 @@ class Cluster:
         elif self._address is None:
             self._start(most + _SPARE)
         else:
+            self._knock()
             try:
                 ray.init(address=self._address, **_QUIET)
             except Exception as error:
@@ -150,6 +153,19 @@ class Cluster:
         each = max(self._actors or 0, self._nodes, self._gpus, 2) * len(self._seated)
         # Explicit, and never all of them: an actor that finds no room would wait for ever.
         self._processors = max(0.01, round(min(1.0, (has.get("CPU", 1) - 0.5) / each) - 0.005, 2))
+
+    def _knock(self) -> None:
+        """Ray itself tries for ten minutes to reach a place where nobody is."""
+        host, colon, port = (self._address or "").rpartition(":")
+        if not colon:  # "auto": Ray knows the place, or says at once that it knows none
+            return
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), _KNOCKS_FOR).close()
+        except (OSError, ValueError, OverflowError) as error:
+            raise BadInput(
+                f"--address {self._address}: nobody answers there ({error}). Give auto on a node "
+                "of the cluster, or HOST:PORT of its head."
+            ) from None
 
     def _start(self, processors: int) -> None:
         """A cluster of this machine alone, that ends with this process and leaves nothing behind.

@@ -75,18 +75,26 @@ def frame(rubric: Rubric, sections: Mapping[str, str]) -> tuple[Message, ...]:
     if set(sections) != set(rubric.sections):
         missing = sorted(set(rubric.sections) ^ set(sections))
         raise ValueError(f"rubric {rubric.name} takes {rubric.sections}; {missing} differ")
+    filled = fenced(rubric.template, sections)
+    text = f"Judgment asked for: {rubric.question}.\n{NOTICE}\n\n{filled}"
+    user = Message("user", (text,))
+    return (Message("system", (rubric.system,)), user) if rubric.system else (user,)
+
+
+def fenced(
+    template: str, sections: Mapping[str, str], words: Mapping[str, str] | None = None
+) -> str:
+    """A template with hostile sections between their fences, and our own `words` as they stand."""
     texts = {name: _SURROGATE.sub("\ufffd", text) for name, text in sections.items()}
-    fences = _fences(rubric, texts)
+    fences = _fences(texts)
     blocks = {
         name: f"<{name} fence={fences[name]}>\n{text}\n</{name} fence={fences[name]}>"
         for name, text in texts.items()
     }
     blocks["sections"] = "\n\n".join(blocks.values())
+    blocks |= words or {}
     # One pass over the template: what is put in is never looked at again.
-    filled = _PLACEHOLDER.sub(lambda match: blocks[match[1]], rubric.template)
-    text = f"Judgment asked for: {rubric.question}.\n{NOTICE}\n\n{filled}"
-    user = Message("user", (text,))
-    return (Message("system", (rubric.system,)), user) if rubric.system else (user,)
+    return _PLACEHOLDER.sub(lambda match: blocks[match[1]], template)
 
 
 def sections_of(text: str) -> dict[str, str]:
@@ -173,7 +181,7 @@ def _fault(template: str, sections: tuple[str, ...]) -> str:
     return ""
 
 
-def _fences(rubric: Rubric, texts: Mapping[str, str]) -> dict[str, str]:
+def _fences(texts: Mapping[str, str]) -> dict[str, str]:
     """A fence for each section that occurs in none of them.
 
     Made of all sections together, whatever their order: who knows the question and the answer but
@@ -188,7 +196,7 @@ def _fences(rubric: Rubric, texts: Mapping[str, str]) -> dict[str, str]:
         # One chance in 2^64 for each place; but what is checked need not be believed.
         if not any(fence in text for fence in fences.values() for text in texts.values()):
             return fences
-    raise AssertionError(f"rubric {rubric.name}: a thousand digests occur in what they digest")
+    raise AssertionError("a thousand digests occur in what they digest")
 
 
 # ---------------------------------------------------------------- changes that should not matter

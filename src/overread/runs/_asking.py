@@ -18,7 +18,7 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
 from itertools import chain, count, groupby, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
@@ -38,6 +38,17 @@ T = TypeVar("T")
 _CHUNK = 1024
 # Rows of answers, made anew at every call: the columns of the benchmark, reader and check.
 Answers: TypeAlias = Callable[[], Iterable[Mapping[str, Any]]]
+
+
+class Desk(Protocol):
+    """Where questions are put: the store that keeps replies, and who renders what is shown."""
+
+    @property
+    def store(self) -> ReplyStore: ...
+    @property
+    def studio(self) -> Studio: ...
+    @property
+    def dataset(self) -> int: ...
 
 
 class Stage(msgspec.Struct, frozen=True):
@@ -151,7 +162,7 @@ class Job(msgspec.Struct, frozen=True):
 async def ask_in_turn(
     rounds: Generator[Sequence[Job], None, None],
     seats: Sequence[Seat],
-    work: Work,
+    work: Desk,
     tell: Tell | None = None,
     cluster: Cluster | None = None,
 ) -> bool:
@@ -166,6 +177,7 @@ async def ask_in_turn(
 
     def interrupt() -> None:
         if interrupted.is_set():  # a second Ctrl-C does not wait for calls under way
+            work.store.hurry()
             raise KeyboardInterrupt
         interrupted.set()
         for stop in stops:

@@ -10,7 +10,7 @@ import csv
 import io
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 
 from overread.benchmarks.base import Benchmark
+from overread.benchmarks.files.card import CuratedCard, curated_card
 from overread.case import BadInput, Reader, Traits
 from overread.files import read_text
 from overread.judging import Role
@@ -447,9 +448,47 @@ def stratified_sample(
 _FILE = "left_out.csv"
 
 
-def remarks_of(bench: Benchmark) -> tuple[str, ...]:
-    """A line on what is left out, with the first reason, and the benchmark's own lines."""
-    lines = tuple(bench.remarks)
+def _on_curation(bench: Benchmark, seats: Sequence[Seat]) -> Iterator[str]:
+    """Lines on how the set was made (`[curated]` of its card)."""
+    card = _curated(bench)
+    filters = filters_of(bench)
+    asked = [seat for seat in seats if not seat.judges and filtered(seat, filters)]
+    if asked:
+        names = ", ".join(seat.reader.name for seat in asked)
+        yield (
+            f"the items of this set were filtered by what {names} answered: what "
+            f"{'it scores' if len(asked) == 1 else 'they score'} here is not to be set beside "
+            "other models' scores."
+        )
+    elif filters:
+        yield (
+            f"the items of this set were filtered by {', '.join(card.filters)}: models of these "
+            "families may find it harder than others do."
+        )
+    if card.unreviewed:
+        yield f"{card.unreviewed:,} items of this set were reviewed by nobody."
+
+
+def _curated(bench: Benchmark) -> CuratedCard:
+    return curated_card(bench.path) if bench.path is not None else CuratedCard()
+
+
+def filters_of(bench: Benchmark) -> frozenset[str]:
+    """The models that the set was filtered by, in small letters."""
+    return frozenset(name.casefold() for name in _curated(bench).filters)
+
+
+def filtered(seat: Seat, filters: Collection[str]) -> bool:
+    """Whether a set's items were filtered by this model, as it is called or served."""
+    names = (seat.reader.name, seat.spec.model)
+    return any(name.casefold() in filters for name in names)
+
+
+def remarks_of(bench: Benchmark, seats: Sequence[Seat] = ()) -> tuple[str, ...]:
+    """A line on what is left out, with the first reason, and the benchmark's own lines; and on
+    those who are asked about a set that was filtered by them.
+    """
+    lines = (*_on_curation(bench, seats), *bench.remarks)
     left = bench.left_out
     if left:
         # Something may be asked about in part only, and be in both.

@@ -125,7 +125,7 @@ def run(
     recipe = (limit if named is None else (limit, named), words)
     folder = Path(out) if out is not None else _default_folder(bench, specs, recipe)
     records.check_out(folder)
-    remarks = _opening.remarks_of(bench)
+    remarks = _opening.remarks_of(bench, seats)
     who = _opening.enrolments(seats)
     told = tell or (lambda line: None)
     for line in remarks:
@@ -186,11 +186,11 @@ def run(
 def _import_ahead() -> None:
     """What numbers and pages stand on takes a fifth of a second to import: while others answer."""
     import polars
-    import scipy.special
 
     from overread.report import document
+    from overread.stats import special
 
-    del polars, scipy, document
+    del polars, special, document
 
 
 class Asking:
@@ -406,7 +406,11 @@ class Asking:
     def _facts(self, seat: Seat) -> dict[str, Fact]:
         facts = self._attested(seat)[0]
         filled_in = self._given.get(seat.key, Given()).filled_in
-        return facts | ({"logprobs_not_used": filled_in} if filled_in else {})
+        if filled_in:
+            facts["logprobs_not_used"] = filled_in
+        if _opening.filtered(seat, _opening.filters_of(self._work.bench)):
+            facts["filtered_this_set"] = True
+        return facts
 
     def _attested(self, seat: Seat) -> tuple[dict[str, Fact], tuple[str, ...]]:
         """How the replies of this run came about, and what is to be said of that."""

@@ -49,8 +49,11 @@ def study_analyse(
     models' replies becomes sheets, and those runs are measured with them; what an `audit` settled
     stands in place of what its readers said.
     """
+    from overread.records import read_record
     from overread.study import analysis, consensus
 
+    if run is not None:
+        read_record(run)  # refused before anything is written
     if margin is not None and not 0 <= margin < inf:
         raise BadInput(f"--margin {margin}: expected 0 or more, in the unit of the measures.")
     study = packets.open_study(folder)

@@ -35,9 +35,11 @@ from overread.stats._calibration import (
 from overread.stats._clusters import (
     FEW,
     USUAL,
+    Clusters,
     Spread,
     clustered_mean,
     clustered_share,
+    clusters_of,
     counted_from_zero,
     differing_clusters,
     spread_of_mean,
@@ -77,7 +79,15 @@ from overread.stats._power import (
     half_width,
     smallest_difference,
 )
-from overread.stats._proportions import Z95, Interval, binomial_tail, design_effect, wilson
+from overread.stats._proportions import (
+    Z95,
+    Interval,
+    binomial_tail,
+    design_effect,
+    hits_pmf,
+    two_sided,
+    wilson,
+)
 from overread.stats._ranks import (
     fisher_interval,
     pearson,
@@ -102,6 +112,7 @@ __all__ = [
     "USUAL",
     "Z95",
     "Bin",
+    "Clusters",
     "Interval",
     "MultiReader",
     "Paired",
@@ -129,6 +140,7 @@ __all__ = [
     "cases_within_margin",
     "clustered_mean",
     "clustered_share",
+    "clusters_of",
     "cohen_kappa",
     "conditions_apart",
     "corrected_rate",
@@ -144,6 +156,7 @@ __all__ = [
     "groups_p",
     "grown_for_power",
     "half_width",
+    "hits_pmf",
     "independent_difference",
     "informative",
     "jackknifed",
@@ -167,6 +180,7 @@ __all__ = [
     "spearman_asymptotic_p",
     "spearman_exact_p",
     "spread_of_mean",
+    "two_sided",
     "weighted_kappa",
     "wilson",
     "wilson_bounds",

@@ -204,3 +204,61 @@ def binomial_tail(k: int, n: int, p: float) -> float:
         for j in range(k, n + 1)
     )
     return min(1.0, math.fsum(terms))
+
+
+def hits_pmf(chances: ArrayLike) -> NDArray[np.float64]:
+    """The chance of every number of hits in independent tries of unequal chances.
+
+    The Poisson binomial distribution, exactly: tries of one chance are binomial, and the few
+    binomials are convolved.
+
+    Parameters
+    ----------
+    chances : array of shape (n,)
+        The chance of a hit in each try, in [0, 1].
+
+    Returns
+    -------
+    array of shape (n + 1,)
+        P(X = 0), ..., P(X = n).
+
+    References
+    ----------
+    Y. H. Wang (1993), Statistica Sinica 3, 295-312.
+
+    Examples
+    --------
+    >>> hits_pmf([0.5, 0.25]).tolist()
+    [0.375, 0.5, 0.125]
+    """
+    p, counts = np.unique(np.asarray(chances, dtype=float), return_counts=True)
+    if p.size and not (p[0] >= 0 and p[-1] <= 1):
+        raise ValueError("a chance is from 0 to 1")
+    whole = np.ones(1)
+    for chance, count in zip(p.tolist(), counts.tolist(), strict=True):
+        whole = np.convolve(whole, _binomial_pmf(count, chance))
+    return whole
+
+
+def _binomial_pmf(n: int, p: float) -> NDArray[np.float64]:
+    if p in (0.0, 1.0):
+        sure = np.zeros(n + 1)
+        sure[n if p else 0] = 1.0
+        return sure
+    hit, miss = math.log(p), math.log1p(-p)
+    logs = [
+        math.lgamma(n + 1) - math.lgamma(j + 1) - math.lgamma(n - j + 1) + j * hit + (n - j) * miss
+        for j in range(n + 1)
+    ]
+    found: NDArray[np.float64] = np.exp(np.asarray(logs))
+    return found
+
+
+def two_sided(k: int, pmf: NDArray[np.float64]) -> float:
+    """Twice the chance of the rarer side, k hits or further out, and at most 1.
+
+    >>> two_sided(2, hits_pmf([0.5, 0.5]))
+    0.5
+    """
+    more, fewer = float(pmf[k:].sum()), float(pmf[: k + 1].sum())
+    return min(1.0, 2 * min(more, fewer))

@@ -11,14 +11,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from overread.benchmarks.medcmr.edition import AUTHORS, CORRECTED
-from overread.benchmarks.medcmr.measures import (
-    LEAKAGE_SPECS,
-    LONGEST,
-    edit_similarity,
-    rouge_l,
-    words,
-)
+from overread.benchmarks.medcmr.measures import LEAKAGE_SPECS
 from overread.benchmarks.medcmr.study import Study
+from overread.benchmarks.similarity import LONGEST, edit_similarity, rouge_l, words
 from overread.measuring.specs import made_by
 from support.med_tables import chose, found, mcq, opened, tables_of, wrote
 

@@ -113,3 +113,30 @@ def read_card(path: Path) -> dict[str, str]:
     if not isinstance(card.get("root", ""), str) or not card.get("root", "."):
         raise BadInput(f"{path}: root is a text, the folder that the images stand below.")
     return {key: card[key] for key in ("name", "policy", "root") if key in card}
+
+
+class CuratedCard(NamedTuple):
+    """What a card says of how its set was made: the models its items were filtered by, and how
+    many of them nobody reviewed.
+    """
+
+    filters: tuple[str, ...] = ()
+    unreviewed: int = 0
+
+
+def curated_card(path: Path) -> CuratedCard:
+    """The `[curated]` table of the nearest card above a file or folder; nothing where none has."""
+    place = path if path.is_dir() else path.parent
+    for folder in (place, *place.absolute().parents[:2]):
+        card = folder / "dataset.toml"
+        if os.path.lexists(card):
+            found = read_toml(card).get("curated", {})
+            if not isinstance(found, dict):
+                raise BadInput(f"{card}: [curated] is a table. Mend it.")
+            filters = found.get("filters", [])
+            unreviewed = found.get("unreviewed", 0)
+            sound = isinstance(filters, list) and all(isinstance(one, str) for one in filters)
+            if not sound or not isinstance(unreviewed, int):
+                raise BadInput(f"{card}: [curated] has filters, names, and unreviewed, a number.")
+            return CuratedCard(tuple(filters), unreviewed)
+    return CuratedCard()

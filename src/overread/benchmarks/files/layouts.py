@@ -369,8 +369,12 @@ def own_set(
     called: str,
     fits: Callable[[frozenset[str]], bool] = lambda fields: True,
     keeps: Callable[[C, Any], bool] = lambda case, options: True,
+    folder: str = "",
 ) -> Layout[C]:
     """A set of one's own: a file, or the one file of a folder that has questions and answers.
+
+    It may stand in `folder` below that one, where a set is several benchmarks' own. Images stand
+    beside the file; those of a parquet file in its rows.
 
     `case` makes a case of a row and its place from 1, and refuses a damaged one; each has its own
     `case_id`. `called` are its rows in complaints. `fits` looks at the fields of a file in a
@@ -379,19 +383,33 @@ def own_set(
 
     def find(path: Path) -> FoundSet | None:
         if not path.is_dir():
-            known = path.suffix.lower() in suffixes
-            return FoundSet((path,), path.parent) if known else None
-        listed = sorted(file for file in path.iterdir() if file.suffix.lower() in suffixes)
-        held = [(file, fields_of(file)) for file in listed if file.is_file()]
-        found = [file for file, own in held if own.issuperset(needed) and fits(own)]
-        if len(found) > 1:
-            named = ", ".join(file.name for file in found[:6])
-            raise BadInput(f"{path}: {named} all have questions and answers. Give one of them.")
-        return FoundSet((found[0],), path) if found else None
+            if path.suffix.lower() not in suffixes or (embeds(path) and not has(path)):
+                return None
+            return FoundSet((path,), path if embeds(path) else path.parent)
+        homes = [path, path / folder] if folder and (path / folder).is_dir() else [path]
+        for home in homes:
+            listed = sorted(file for file in home.iterdir() if file.suffix.lower() in suffixes)
+            found = [file for file in listed if file.is_file() and has(file)]
+            if len(found) > 1:
+                named = ", ".join(file.name for file in found[:6])
+                raise BadInput(f"{home}: {named} all have questions and answers. Give one of them.")
+            if found:
+                return find(found[0])
+        return None
+
+    def embeds(file: Path) -> bool:
+        return file.suffix.lower() == ".parquet"
+
+    def has(file: Path) -> bool:
+        """Whether a table has what is needed; others' parquet looks alike: ours names its items."""
+        own = fields_of(file)
+        return own.issuperset(needed) and fits(own) and (not embeds(file) or "case_id" in own)
 
     def items(path: Path, options: Any) -> Iterator[Stated[C]]:
         taken: dict[str, str] = {}
         for place, row in enumerate(read_fields(path, needed), start=1):
+            if embeds(path):  # an image is named by its row
+                row = msgspec.structs.replace(row, cells={**row.cells, "image": str(place - 1)})
             made: Any = case(row, place)
             refuse_twice(taken, made.case_id, row.where, "Give each item its own case_id.")
             if keeps(made, options):

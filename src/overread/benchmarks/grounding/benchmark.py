@@ -11,6 +11,7 @@ import msgspec
 
 import overread.case as oc
 from overread.benchmarks import base
+from overread.benchmarks.curated import Curated
 from overread.benchmarks.files.card import Held, held_at, policy_of, read_card
 from overread.benchmarks.files.sheets import rows_of
 from overread.benchmarks.grounding import answers, cards, cases, exhibits, report_sentences, trials
@@ -41,11 +42,15 @@ class Grounding(base.Benchmark):
     name = "grounding"
     question = "Did it look?"
     phantoms = base.Phantoms(maker="overread.phantoms.chest:write_phantoms", size=480)
+    curated = Curated(candidates="overread.benchmarks.grounding.curated:candidates")
     metrics = "overread.benchmarks.grounding.measures:METRICS"
     builder = "overread.benchmarks.grounding.build.probe_set"
     word_power = "overread.benchmarks.grounding.category_power"
     importer = "overread.benchmarks.grounding.importing:import_results"
     published = "grounding"
+    diagnostic = ("sensitivity", "specificity", "auroc")
+    steady = "retest"
+    asked_words = "overread.benchmarks.grounding.report_sentences:asked"
     pictures = True
     transfers = True
     book = BOOK
@@ -151,6 +156,13 @@ class Grounding(base.Benchmark):
         from overread.benchmarks.grounding.for_people import for_people
 
         return for_people(self, kind, tables, readers)
+
+    def people_as_published(
+        self, kind: str, tables: base.Tables | None, readers: Sequence[str], cases: int
+    ) -> Iterator[ForPeople] | None:
+        from overread.benchmarks.grounding.for_people import as_published
+
+        return as_published(self, kind, tables, readers, cases)
 
     @classmethod
     def people_rows(cls, kind: str, decided: Sequence[Decided]) -> list[tuple[str, ...]]:

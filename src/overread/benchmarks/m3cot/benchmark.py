@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import overread.case as oc
 from overread.benchmarks.base import Benchmark, ComparedWords, Loaded, Phantoms, Recovered, Tables
+from overread.benchmarks.curated import Curated
 from overread.benchmarks.m3cot import controls, trials
 from overread.benchmarks.m3cot.cases import FACETS, READER, CaseRow, M3Case, case_row
 from overread.benchmarks.m3cot.edition import BOOK, MODES, Edition, Options
@@ -27,10 +28,17 @@ class M3CoT(Benchmark):
     name = "m3cot"
     question = "Does it reason?"
     phantoms = Phantoms(maker="overread.phantoms.question:write_phantoms", size=60)
+    curated = Curated(
+        candidates="overread.benchmarks.m3cot.curated:candidates",
+        row="overread.benchmarks.m3cot.curated:row",
+        put="overread.benchmarks.m3cot.curated:put",
+        labels="overread.benchmarks.m3cot.curated:LABELS",
+    )
     metrics = "overread.benchmarks.m3cot.measures:METRICS"
     importer = "overread.benchmarks.m3cot.importing:import_results"
     exhibited = "overread.benchmarks.m3cot.exhibits:exhibits"
     sentences = "overread.benchmarks.m3cot.sentences"
+    asked_words = "overread.benchmarks.m3cot.sentences:asked"
     published = "m3cot"
     pictures = True
     made_of = {"efficiency": ("accuracy", "f1", "precision", "recall")}  # noqa: RUF012

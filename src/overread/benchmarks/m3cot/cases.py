@@ -324,7 +324,13 @@ def _own_step(row: Fields, given: Any) -> Step:
 READER: Final = SetReader(
     layouts=(
         Layout("M3CoTBench", _find_official, _read_official),
-        own_set((".csv", ".jsonl"), OWN_COLUMNS, _own_case, called="rows. Give a row"),
+        own_set(
+            (".csv", ".jsonl", ".parquet"),
+            OWN_COLUMNS,
+            _own_case,
+            called="rows. Give a row",
+            folder="m3cot",
+        ),
     ),
     expected=f"{ITEMS_FILE} with {TYPES_FILE} and {IMAGE_FOLDER}/, or a csv or jsonl with "
     "question, answer, image, task and steps",

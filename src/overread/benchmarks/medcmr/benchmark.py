@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from overread.benchmarks.base import Benchmark, ComparedWords, ErrorSheet, Loaded, Phantoms
+from overread.benchmarks.curated import Curated
 from overread.benchmarks.medcmr import cards, controls, for_people, people_sheets
 from overread.benchmarks.medcmr.answers import Answer, answer_of, reread
 from overread.benchmarks.medcmr.cases import CaseRow, MedCase, case_row, cases_in
@@ -39,10 +40,17 @@ class MedCMR(Benchmark):
     name = "medcmr"
     question = "Can it integrate?"
     phantoms = Phantoms(maker="overread.phantoms.vignette:write_phantoms", size=84)
+    curated = Curated(
+        candidates="overread.benchmarks.medcmr.curated:candidates",
+        row="overread.benchmarks.medcmr.curated:row",
+        put="overread.benchmarks.medcmr.curated:put",
+        labels="overread.benchmarks.medcmr.curated:LABELS",
+    )
     metrics = "overread.benchmarks.medcmr.measures:METRICS"
     importer = "overread.benchmarks.medcmr.importing:import_results"
     exhibited = "overread.benchmarks.medcmr.exhibits:exhibits"
     sentences = "overread.benchmarks.medcmr.sentences"
+    asked_words = "overread.benchmarks.medcmr.sentences:asked"
     published = "medcmr"
     pictures = True
     drawn = ("varied", "_reformulated")
@@ -65,6 +73,9 @@ class MedCMR(Benchmark):
     case_type = CaseRow
     owner_fields = ("patient", "images")
     answer_type = Answer
+    unmeasured = frozenset(
+        ("rung", "reasoning", "tokens", "logprobs", "seconds", "tokens_out", "reason")
+    )
     facets = cards.FACETS
     checked = CHECKED
     rules: Edition

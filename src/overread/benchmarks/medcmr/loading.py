@@ -349,10 +349,11 @@ def _own_options(row: Fields) -> tuple[str, ...]:
 
 
 _OWN: Final = layouts.own_set(
-    (".csv", ".jsonl", ".json"),
+    (".csv", ".jsonl", ".json", ".parquet"),
     _NEEDED,
     _own_case,
     called="items. Give one",
+    folder="medcmr",
     fits=lambda fields: bool(fields & {"image", "images"}),
     keeps=lambda case, asked: case.language is None or asked.language in ("all", case.language),
 )

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
-import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
@@ -32,6 +30,7 @@ from overread.benchmarks.medcmr.study import (
 )
 from overread.benchmarks.medcmr.verdict_parser import COMPONENTS
 from overread.benchmarks.sentences import unseeing_noted
+from overread.benchmarks.similarity import edit_similarity, rouge_l
 from overread.case import Measure
 from overread.judging.agreement import judge_counts
 from overread.judging.checking import CheckedReply, people_said
@@ -41,84 +40,6 @@ from overread.measuring import specs
 from overread.measuring.contrasts import with_q
 from overread.measuring.estimates import Estimate, Floats, Mask, Resampling
 from overread.measuring.specs import OUTCOMES, PLAIN, Codes, Condition, Counted, Spec, values
-
-# ---------------------------------------------------------------- similarity of two texts
-# How much of a reply stands in the reference word for word (MEDCMR, "Analyses" 5).
-
-LONGEST: Final = 100_000
-"""Characters of a text that are looked at: a reply that never stopped must not stop the run."""
-
-# Writing without blanks has no words to find: each of its characters stands alone.
-_ALONE: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-_WORD: Final = re.compile(rf"[{_ALONE}]|[^\W_{_ALONE}]+")
-
-
-def words(text: str) -> list[str]:
-    """Runs of letters and digits in small letters; a Chinese or Japanese character is one word.
-
-    >>> words("T2-weighted MRI: 左肺")
-    ['t2', 'weighted', 'mri', '左', '肺']
-    """
-    return _WORD.findall(unicodedata.normalize("NFC", text[:LONGEST]).casefold())
-
-
-def rouge_l(reply: str, reference: str) -> float | None:
-    """ROUGE-L: F-score, beta 1, of the longest common subsequence of words.
-
-    With c the words of the longest common subsequence, m and n those of the texts::
-
-        P = c/m,  R = c/n,  F = 2PR/(P + R) = 2c/(m + n)
-
-    Returns
-    -------
-    float or None
-        In [0, 1]: 1 for the same words, 0 where none is shared; None where neither has a word.
-
-    References
-    ----------
-    C.-Y. Lin (2004), ROUGE: A Package for Automatic Evaluation of Summaries, section 3.
-
-    Examples
-    --------
-    >>> rouge_l("a small pleural effusion", "Small effusion.")
-    0.6666666666666666
-    """
-    from rapidfuzz.distance import LCSseq
-
-    # Numbered, since the library compares words by their hash.
-    known: dict[str, int] = {}
-    first, second = (
-        [known.setdefault(word, len(known)) for word in words(text)] for text in (reply, reference)
-    )
-    total = len(first) + len(second)
-    return 2 * LCSseq.similarity(first, second) / total if total else None
-
-
-def edit_similarity(reply: str, reference: str) -> float | None:
-    """1 - Levenshtein distance / length of the longer text, in characters as they are written.
-
-    Blanks around a text are left aside.
-
-    Returns
-    -------
-    float or None
-        In [0, 1]: 1 for the same text; None where both are empty.
-
-    References
-    ----------
-    V. I. Levenshtein (1966), Soviet Physics Doklady 10, 707-710.
-
-    Examples
-    --------
-    >>> edit_similarity("kitten", "sitting") == 1 - 3 / 7
-    True
-    """
-    from rapidfuzz.distance import Levenshtein
-
-    first, second = (text.strip()[:LONGEST] for text in (reply, reference))
-    longer = max(len(first), len(second))
-    return 1 - Levenshtein.distance(first, second) / longer if longer else None
-
 
 # ---------------------------------------------------------------- replies against references
 # Leakage: do replies repeat the references word for word? (MEDCMR, "Analyses" 5).
@@ -162,11 +83,11 @@ def _compare(study: Study, marks: Marks, asking: Asking) -> _Compared:
 
 def _truths(study: Study) -> dict[int, str]:
     """The true answers in words, by place, of what was asked openly."""
-    openly = [rows["place"] for (_, asking), rows in study.answers.items() if asking != MCQ]
-    places = sorted({place for asked in openly for place in asked})
-    items = study.items.filter(study.items["place"].is_in(places))
-    cases = cases_in(items.drop("place")).values()
-    return {place: case.truth for place, case in zip(items["place"], cases, strict=True)}
+    places = {name: place for place, name in enumerate(study.facts.cases)}
+    openly = {place for rows in study.answers.values() for place in rows["place"]}
+    asked = pl.Series([study.facts.cases[place] for place in sorted(openly)], dtype=pl.String)
+    items = study.items.filter(study.items["case"].is_in(asked.implode()))
+    return {places[name]: case.truth for name, case in cases_in(items).items()}
 
 
 def _conditions(study: Study, marks: Marks) -> list[Condition]:
