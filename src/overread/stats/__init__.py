@@ -34,14 +34,19 @@ from overread.stats._calibration import (
 )
 from overread.stats._clusters import (
     FEW,
+    FEW_DIFFERING,
     USUAL,
     Spread,
     clustered_mean,
     clustered_share,
     counted_from_zero,
+    differing_cases,
     differing_clusters,
     spread_of_mean,
+    stands_on_few,
+    unlike_sizes,
     wilson_bounds,
+    worth_in_clusters,
 )
 from overread.stats._differences import (
     benjamini_hochberg,
@@ -96,6 +101,7 @@ from overread.stats._weights import (
 __all__ = [
     "FEW",
     "FEWEST_GROUPS",
+    "FEW_DIFFERING",
     "LEAST_DISCORDANT",
     "LEAST_READERS",
     "LEVEL",
@@ -136,6 +142,7 @@ __all__ = [
     "debiased_ece",
     "design_effect",
     "difference_p",
+    "differing_cases",
     "differing_clusters",
     "discordant_limits",
     "ece",
@@ -167,7 +174,10 @@ __all__ = [
     "spearman_asymptotic_p",
     "spearman_exact_p",
     "spread_of_mean",
+    "stands_on_few",
+    "unlike_sizes",
     "weighted_kappa",
     "wilson",
     "wilson_bounds",
+    "worth_in_clusters",
 ]
