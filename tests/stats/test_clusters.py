@@ -295,15 +295,16 @@ def test_no_set_with_fewer_of_the_hits_has_a_larger_upper_bound(rows):
     from scipy.special import stdtrit
 
     from overread.stats import _clusters as clusters
+    from overread.stats._spread import drawn_effect
 
     hits, owners = (np.array(part) for part in zip(*rows, strict=True))
-    where = clusters.counted_from_zero(owners)
+    where = counted_from_zero(owners)
     sizes = np.bincount(where)
     of = np.bincount(where, weights=hits).astype(np.int64)
     n, count = int(sizes.sum()), sizes.size
     if count in (1, n):
         return
-    factor, others = clusters.unlike_sizes(sizes)
+    factor, others = unlike_sizes(sizes)
     order = np.lexsort((sizes, -of))
     bounds = []
     for k in range(int(of.sum()) + 1):
@@ -315,7 +316,7 @@ def test_no_set_with_fewer_of_the_hits_has_a_larger_upper_bound(rows):
         p = k / n
         mass = n * p * (1 - p)
         raw = factor * float(((own - p * sizes) ** 2).sum()) / mass if mass else 1.0
-        effect = clusters.drawn_effect(raw, mass, sizes, n)
+        effect = drawn_effect(raw, mass, sizes, n)
         t = stdtrit(1 / max((1 - 1 / effect) ** 2 / others, 1e-12), 0.975)
         bounds.append(clusters.wilson_bounds(p, n / effect * (clusters.Z95 / t) ** 2)[1])
     found = clusters._upper(of, sizes)[1]

@@ -32,22 +32,7 @@ from overread.stats._calibration import (
     ece,
     informative,
 )
-from overread.stats._clusters import (
-    FEW,
-    FEW_DIFFERING,
-    USUAL,
-    Spread,
-    clustered_mean,
-    clustered_share,
-    counted_from_zero,
-    differing_cases,
-    differing_clusters,
-    spread_of_mean,
-    stands_on_few,
-    unlike_sizes,
-    wilson_bounds,
-    worth_in_clusters,
-)
+from overread.stats._clusters import clustered_mean, clustered_share, wilson_bounds
 from overread.stats._differences import (
     benjamini_hochberg,
     difference_p,
@@ -90,6 +75,19 @@ from overread.stats._ranks import (
     spearman,
     spearman_asymptotic_p,
     spearman_exact_p,
+)
+from overread.stats._spread import (
+    FEW,
+    FEW_DIFFERING,
+    USUAL,
+    Spread,
+    counted_from_zero,
+    differing_cases,
+    differing_clusters,
+    spread_of_mean,
+    stands_on_few,
+    unlike_sizes,
+    worth_in_clusters,
 )
 from overread.stats._weights import (
     PatientWeights,

@@ -13,9 +13,9 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from overread.stats._clusters import BELIEF, USUAL, Floats
 from overread.stats._permutation import deals
 from overread.stats._proportions import outcomes_of
+from overread.stats._spread import BELIEF, USUAL, Floats
 
 FEWEST_GROUPS: Final = 4
 """Fewer groups say too little about how far groups lie apart: drawing them together can harm."""

@@ -8,15 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from overread.stats._clusters import (
-    Floats,
-    Spread,
-    clustered_mean,
-    differing_cases,
-    drawn_effect,
-    wilson_bounds,
-)
+from overread.stats._clusters import clustered_mean, wilson_bounds
 from overread.stats._proportions import Z95, Interval
+from overread.stats._spread import Floats, Spread, differing_cases, drawn_effect
 
 
 def corrected_rate(rate: Interval, sensitivity: Interval, specificity: Interval) -> Interval | None:
