@@ -1,8 +1,8 @@
 """`python -m bench coverage`: do 95 % intervals hold the truth in 95 % of studies, and do tests err
 as often as they say? Simulated through the functions that every benchmark measures with.
 
-Every cell is a design of `studies.py`. `python -m bench.coverage` prints the rows of
-docs/statistics.md; with `--others` those of generators that the methods were not made with.
+Every cell is a design of `studies.py`. `python -m bench.coverage --into docs/statistics.md` writes
+what stands there between two marks; with `--others` that of generators that nothing was chosen by.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import argparse
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from datetime import date
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -224,15 +226,62 @@ def exceptions(cells: Iterable[Cell]) -> Iterator[str]:
         yield f"| {' | '.join(map(str, parts))} |"
 
 
+def told(cells: list[Cell], command: str) -> Iterator[str]:
+    """All of it for docs/statistics.md: what was run, the counts, the table and the exceptions."""
+    from overread import __version__
+
+    found = summed_up(cells)
+    count, odd, bare = found["cells"], found["outside"], found["outside and not flagged"]
+    errs = found["highest error of the first kind"]
+    yield f"`{command}`, version {__version__}, {date.today()}: {count:,} designs."
+    yield ""
+    yield (
+        f"- Outside the limits: {odd} ({odd / count:.1%}), "
+        f"{found['outside by more than chance']} of them by more than chance explains."
+    )
+    yield (
+        f"- Too narrow: {found['below']}, the least holds the truth in "
+        f"{found['lowest coverage']:.1%}. The others are wider than need be."
+    )
+    yield (
+        f"- Flagged `few` in most of their studies: {odd - bare} of those outside. Not flagged: "
+        f"{bare}, {found['outside by more than chance and not flagged']} of them beyond chance."
+    )
+    yield (
+        f"- Flagged in most of their studies, of all: {found['flagged']}; "
+        f"{found['flagged and within the limits']} of these are within the limits."
+    )
+    if errs is not None:
+        yield f"- The largest error of the first kind: {errs:.1%}."
+    yield ""
+    yield from table(cells)
+    yield from ("", "<details><summary>Every design outside, with its figures</summary>", "")
+    yield from exceptions(cells)
+    yield from ("", "</details>")
+
+
+def written_into(path: Path, part: str, lines: Iterable[str]) -> None:
+    """The lines in place of what stands between a part's two marks."""
+    start, end = f"<!-- coverage: {part} -->\n", f"<!-- coverage: end of {part} -->"
+    before, _, rest = path.read_text(encoding="utf-8").partition(start)
+    _, found, after = rest.partition(end)
+    if not found:
+        raise SystemExit(f"{path}: no lines {start.strip()} and {end}")
+    text = "\n".join((*lines, ""))
+    path.write_text(f"{before}{start}{text}{end}{after}", encoding="utf-8")
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m bench.coverage", description=__doc__)
     parser.add_argument("kinds", nargs="*", help=", ".join(KINDS))
     parser.add_argument("--times", type=int, default=TIMES)
     parser.add_argument("--others", action="store_true", help="of other generators")
+    parser.add_argument("--into", type=Path, help="the page to write it into; else it is printed")
     asked = parser.parse_args()
-    made = OTHERS if asked.others else None
-    simulated = simulate(asked.times, asked.kinds or KINDS, made)
-    print("\n".join((*table(simulated), "", *exceptions(simulated), "")))
-    for name, said in summed_up(simulated).items():
-        if name != "exceptions":
-            print(f"{name}: {said}")
+    simulated = simulate(asked.times, asked.kinds or KINDS, OTHERS if asked.others else None)
+    called = f"python -m bench.coverage{' --others' * asked.others} --times {asked.times}"
+    said = list(told(simulated, called))
+    if asked.into:
+        written_into(asked.into, "others" if asked.others else "ours", said)
+    else:
+        print("\n".join(said))

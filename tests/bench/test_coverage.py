@@ -21,6 +21,8 @@ from bench.coverage import (
     covered,
     erring,
     summed_up,
+    told,
+    written_into,
 )
 from bench.studies import Design, right
 
@@ -135,11 +137,27 @@ def test_sizes_of_patients_are_geometric_and_the_same_each_time() -> None:
     assert design.owners.size == design.items
 
 
+def test_what_is_told_takes_the_place_of_what_was(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("a\n<!-- coverage: ours -->\nstale\n<!-- coverage: end of ours -->\nb\n")
+    cells = [cell(0.95, 0.0), cell(0.90, 1.0)]
+    for _ in range(2):
+        written_into(page, "ours", told(cells, "python -m bench.coverage"))
+        text = page.read_text()
+        assert text.startswith("a\n<!-- coverage: ours -->\n`python -m bench.coverage`")
+        assert text.endswith("\n<!-- coverage: end of ours -->\nb\n")
+        assert "stale" not in text
+        assert "Outside the limits: 1 (50.0%)" in text
+        assert text.count("| share | 20 | 5 | 0.6 | normal | 0.5 | 1 | 0.900 |") == 1
+    with pytest.raises(SystemExit, match="no lines <!-- coverage: others -->"):
+        written_into(page, "others", [])
+
+
 def test_the_documents_tables_have_every_kind_and_design() -> None:
     page = (Path(__file__).parents[2] / "docs" / "statistics.md").read_text(encoding="utf-8")
     ours, theirs = (
         [line.split(" | ")[:3] for line in part.splitlines()]
-        for part in page.split("### Generators that nothing was chosen by")
+        for part in page.split("<!-- coverage: others -->")
     )
     every = {kind: own for kind, (_, own) in (INTERVALS | TESTS).items()}
     for rows, of in ((ours, every), (theirs, OTHERS)):

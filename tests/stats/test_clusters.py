@@ -17,13 +17,8 @@ from overread.stats import (
     clustered_mean,
     clustered_share,
     counted_from_zero,
-    differing_cases,
-    differing_clusters,
-    spread_of_mean,
-    stands_on_few,
     unlike_sizes,
     wilson,
-    worth_in_clusters,
 )
 
 clustered = st.integers(2, 12).flatmap(
@@ -127,14 +122,6 @@ def test_the_mean_of_even_independent_amounts_has_students_interval():
     assert (found.low, found.high, spread.df) == pytest.approx((low, high, 11))
 
 
-def test_clusters_that_are_alike_count_as_one_each():
-    x = np.random.default_rng(1).normal(0, 1, 40)
-    plain = spread_of_mean(x, range(40))
-    alike = spread_of_mean(np.repeat(x, 5), np.repeat(np.arange(40), 5))
-    assert alike.variance == pytest.approx(plain.variance, rel=0.15)
-    assert 39 <= alike.df <= 70
-
-
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=30))
 def test_a_mean_between_limits_stays_there_and_has_width(values):
     found, _ = clustered_mean(float(np.mean(values)), values, range(len(values)), (0.0, 1.0))
@@ -202,43 +189,6 @@ def test_a_mark_more_never_lowers_the_end_on_its_side(thirds, place):
         assert after[1] >= before[1] - slack
 
 
-def test_unlike_sizes_leave_fewer_degrees_of_freedom_and_cost_no_more_than_they_must():
-    """Of independent cases and of alike ones the variance is right on average."""
-    sizes = np.array([12, 5, 3, 1, 1, 1, 1, 1])
-    owners = np.repeat(np.arange(8), sizes)
-    draw = np.random.default_rng(5)
-    for alike in (0.0, 0.5):
-        own = alike**0.5 * draw.standard_normal((4_000, 8))[:, owners]
-        x = own + (1 - alike) ** 0.5 * draw.standard_normal((4_000, owners.size))
-        off = x - x.mean(axis=1, keepdims=True)
-        sums = np.stack([off[:, owners == one].sum(axis=1) for one in range(8)], axis=1)
-        factor, others = unlike_sizes(sizes, alike)
-        found = factor * (sums**2).sum(axis=1).mean() / owners.size**2
-        assert found == pytest.approx(x.mean(axis=1).var(), rel=0.06)
-        assert others < 7
-    assert unlike_sizes(np.full(8, 3)) == pytest.approx((8 / 7, 7))
-
-
-@given(st.lists(st.integers(0, 1), min_size=2, max_size=50))
-def test_of_marks_as_many_differ_as_binomial_variance_says(hits):
-    x = np.array(hits, dtype=float)
-    p = x.mean()
-    assert differing_cases(x - p) == pytest.approx(x.size * p * (1 - p))
-
-
-@pytest.mark.parametrize(("count", "rough"), [(10, True), (11, False)])
-def test_ten_patients_are_few_however_many_cases_they_have(count, rough):
-    owners = np.repeat(np.arange(count), 7)
-    assert stands_on_few(owners) is rough
-    assert stands_on_few(owners, np.arange(owners.size) % 2) is rough
-    assert stands_on_few(owners, np.arange(owners.size) < 2)
-
-
-def test_a_patient_with_most_of_the_cases_leaves_few():
-    assert stands_on_few([0] * 100 + list(range(1, 40)))
-    assert worth_in_clusters([0] * 100 + list(range(1, 40))) < 2
-
-
 def test_amounts_that_all_agree_have_no_interval():
     found, _ = clustered_mean(2.0, [2.0, 2.0, 2.0], range(3))
     assert (found.low, found.high) == (None, None)
@@ -278,17 +228,6 @@ def test_bounds_of_skewed_amounts_are_where_halls_statistic_is_students_quantile
     assert found.high - x.mean() > x.mean() - found.low
 
 
-@given(st.integers(2, 60), st.integers(1, 59))
-def test_of_a_rare_outcome_as_many_differ_as_have_it(n, k):
-    hits = min(k, n - 1)
-    found = differing_clusters([1] * hits + [0] * (n - hits), range(n))
-    p = hits / n
-    wanted = n * p * (1 - p) / (1 - 2 * p) ** 2 if 2 * hits != n else n
-    assert found == pytest.approx(min(n, wanted))
-    assert found == pytest.approx(differing_clusters([0] * hits + [1] * (n - hits), range(n)))
-    assert differing_clusters([1] * n, range(n)) == n
-
-
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 9)), min_size=3, max_size=60))
 def test_no_set_with_fewer_of_the_hits_has_a_larger_upper_bound(rows):
     """What is left out because it cannot be the largest is none that is."""
@@ -325,14 +264,6 @@ def test_no_set_with_fewer_of_the_hits_has_a_larger_upper_bound(rows):
         assert found == pytest.approx(max(bounds), abs=1e-12)
 
 
-@pytest.mark.parametrize("kind", [np.int64, np.int32, str])
-def test_labels_are_counted_in_their_sorted_order(kind):
-    labels = np.array([7, 3, 9, 3, 1_000_000, 7]).astype(kind)
-    expected = np.unique(labels, return_inverse=True)[1]
-    assert (counted_from_zero(labels) == expected).all()
-    assert (counted_from_zero(labels[:4]) == np.unique(labels[:4], return_inverse=True)[1]).all()
-
-
 def test_patients_of_unlike_sizes_take_little_more_memory_than_those_of_one():
     """Of 20,000 films; every number of hits against every kind of patient would be 300 MB."""
     draw = np.random.default_rng(0)
@@ -349,11 +280,3 @@ def test_patients_of_unlike_sizes_take_little_more_memory_than_those_of_one():
     alike = np.repeat(np.arange(1_000), 20)
     unlike = np.repeat(np.arange(2_000), draw.integers(1, 40, 2_000))[:20_000]
     assert peak(unlike) < 10 * peak(alike)
-
-
-def test_how_many_differ_is_the_same_in_any_unit():
-    values = np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.2])
-    for unit in (1e-120, 1e-3, 1e3, 1e120):
-        assert differing_clusters(values * unit, range(6)) == pytest.approx(
-            differing_clusters(values, range(6))
-        )

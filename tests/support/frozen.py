@@ -104,12 +104,15 @@ def freeze(scene: str, out: Path) -> None:
                 )  # fmt: skip
             (page,) = pages_of
             several = len(page.record.readers) > 1
-            compared = msgspec.to_builtins({"found": compare([folder])}) if several else None
+            made = {"found": compare([folder])} if several else None
+            compared = msgspec.to_builtins(made, enc_hook=str)
             found = _frozen(page, folder) | {"compared": compared}
         finally:
             os.chdir(home)
             pages.write_report = write
-        text = msgspec.json.format(msgspec.json.encode(found, order="deterministic")).decode()
+        text = msgspec.json.format(
+            msgspec.json.encode(found, enc_hook=str, order="deterministic")
+        ).decode()
     places = {str(Path(scratch).resolve()), scratch, str(GOLDEN), str(home)}
     for place in sorted(places, key=len, reverse=True):
         text = text.replace(place, "<here>")
