@@ -70,7 +70,7 @@ def test_three_models_propose_and_four_stand_beside_the_answer() -> None:
         ("tuberculosys", "near_answer"),
         ("none of the above", "speaks_of_options"),
         ("it cannot be determined", "speaks_of_options"),
-        ("...", "empty"),
+        ("...", "no_words"),
         ("x" * 161, "too_long"),
         ("old scar", "said_in_caption"),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any, Literal
 
+import msgspec
 import pytest
 from tests.support.heard import driven, shown, text_of
 
@@ -90,7 +91,7 @@ def test_models_are_asked_as_the_benchmarks_ask() -> None:
     choice, judged, short, several = (text_of(question) for question in asked)
     assert choice.startswith("Please carefully observe this medical image")
     assert choice.endswith("Answer only with the option letter (A–E).")
-    assert "A) true\nB) false" in judged
+    assert "A) True\nB) False" in judged
     assert short.endswith("Please directly provide the final answer without any other output.")
     assert "(Select all that apply)\nA. cyst\nB. mass" in several
     assert [len(shown(question)) for question in asked] == [1, 1, 1, 1]
@@ -119,6 +120,15 @@ def test_models_are_asked_as_the_benchmarks_ask() -> None:
 def test_replies_are_read_by_the_benchmarks_parsers(more: Any, text: Any, right: int) -> None:
     (found,) = driven(filtered([_item(**more)], _wanted(1)), lambda question: text)
     assert _facts(found)["filter_right"] == right
+
+
+def test_an_item_that_only_judges_could_read_is_kept_and_nothing_is_said_of_it() -> None:
+    asked: list[Question] = []
+    wanted = msgspec.structs.replace(_wanted(2, edition="authors"), targets=("medcmr",))
+    item = _item(kind="short", options=(), answers=("left upper lobe",))
+    (found,) = driven(filtered([item], wanted), lambda question: "left upper lobe", asked)
+    assert not asked
+    assert (found.verdict, found.item) == ("kept", item)
 
 
 def test_an_item_whose_answer_is_no_option_is_dropped() -> None:

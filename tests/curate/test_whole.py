@@ -94,6 +94,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, server: Server, shared: Pat
     runs.curate_collect(place)
     runs.curate_step(place, "ask")
     killed(server, place, "distract")
+    chosen(server, place)
     runs.curate_step(place, "steps")
     runs.curate_step(place, "filter")
     return place
@@ -117,6 +118,19 @@ def killed(server: Server, place: Path, step: str) -> None:
     twice = [name for name, times in server.asked.items() if times > 1 and name in asked_before]
     # Only what was under way when it was killed (16 calls a model), or was turned away for good.
     assert len(twice) <= 3 * 16 + server.fates["turned away"] * 2
+
+
+def chosen(server: Server, place: Path) -> None:
+    """People choose among the options; the step takes them without asking anybody."""
+    with pytest.raises(Unfinished, match="ready"):
+        runs.curate_choose(place)
+    read_over_http(place / "review-distract" / "1", by_the_words)
+    many = runs.curate_choose(place)
+    before = server.asked.total() - server.fates["turned away"]
+    runs.curate_step(place, "distract")
+    assert server.asked.total() - server.fates["turned away"] == before
+    items = items_of(kept.read_step(place, "distract"))
+    assert sum("distractors_unreviewed" in item.flags for item in items) == 0 < many
 
 
 # ---------------------------------------------------------------- people
@@ -151,6 +165,9 @@ def by_the_words(reader: str, shown: dict[str, Any]) -> dict[str, str]:
     """Keep nearly all; drop what asks of a smear in vain; the second reviewer is stricter."""
     text = " ".join(part for pair in shown["texts"] for part in pair)
     asks = {ask["name"] for ask in shown["asks"]}
+    if "picked" in asks:
+        (ask,) = shown["asks"]
+        return {"picked": "\n".join(ask["options"][: ask["least"]])}
     if "decision" not in asks:
         return dict.fromkeys(asks, "no" if "same" in asks else "yes")
     if len(text) % 11 == 0:

@@ -158,7 +158,7 @@ def test_nothing_unreviewed_stale_or_somebody_else_s_is_published_over(folder: P
     other = folder.parent / "other"
     other.mkdir()
     (other / "mine.txt").write_text("mine")
-    with pytest.raises(BadInput, match="not published from here"):
+    with pytest.raises(BadInput, match="holds other things"):
         runs.curate_publish(folder, other)
     first = runs.curate_publish(folder)
     before = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -11,12 +12,16 @@ from tests.support import curated
 from tests.support.readers import Scripted
 
 from overread import runs
-from overread.benchmarks.curated import Candidate
+from overread.benchmarks.curated import Candidate, Step
+from overread.benchmarks.people import CANNOT_TELL, Ask
 from overread.case import Prompt, ReaderFailure, Reply
 from overread.curate import folder as kept
+from overread.curate.distract import UNREVIEWED
 from overread.curate.funnel import funnel_of
 from overread.curate.records import items_of, record
 from overread.judging.rubric import sections_of
+from overread.runs import Unfinished
+from overread.study import Journal, open_key, open_study
 
 CURATE = """
 name = "made-up"
@@ -34,6 +39,18 @@ conversions = ["classification", "judgement"]
 [distract]
 open = 0.2
 """
+
+
+def answered(study: Path, says: Callable[[str, str, Ask], str]) -> None:
+    """Everybody's answers to every question of a study, by `says(reader, case, ask)`."""
+    opened, journal, key = open_study(study), Journal(study), open_key(study, "test")
+    for turn in opened.schedule:
+        case, asks = key[turn.display].case, opened.displays[turn.display].asks
+        given = {ask.name: ask.checked(says(turn.reader, case, ask)) for ask in asks}
+        journal.put(turn.reader, turn.display, given)
+    journal.close()
+
+
 SEATS = ("writer", "distractors.1", "steps.1", "merge", "checker", "filters.1", "blind.1")
 PLACES = ("left upper lobe", "right upper lobe", "left lower lobe", "right lower lobe")
 
@@ -165,3 +182,70 @@ def test_who_is_not_reached_costs_items_and_is_asked_again(folder: Path) -> None
     again = Scripted(_plays)
     assert _run(folder, "ask", again).unanswered == 0
     assert again.asked.total() == 1
+
+
+def test_people_choose_wrong_options_on_the_page_of_a_study(folder: Path) -> None:
+    with (folder / "curate.toml").open("a") as file:
+        file.write('[review]\nreviewers = ["anna", "ben", "cleo"]\nauditor = "dora"\n')
+    reader = Scripted(_plays)
+    for step in ("ask", "distract"):
+        _run(folder, step, reader)
+    before = reader.asked.total()
+    with pytest.raises(Unfinished, match="10 displays for anna, ben, cleo are ready"):
+        runs.curate_choose(folder)
+    with pytest.raises(Unfinished, match=r"anna \(0 of 10\), .* still read"):
+        runs.curate_choose(folder)
+
+    def picks(reader: str, case: str, ask: Ask) -> str:
+        return "\n".join(sorted(ask.options)[-4:] if reader == "anna" else sorted(ask.options)[:4])
+
+    answered(folder / "review-distract" / "1", picks)
+    assert runs.curate_choose(folder) == 10
+    _run(folder, "distract", reader)
+    assert reader.asked.total() == before
+    items = items_of(kept.read_step(folder, "distract"))
+    chosen = [item for item in items if item.pool]
+    assert len(chosen) == 10
+    assert not any(UNREVIEWED in item.flags for item in chosen)
+    for item in chosen:
+        assert set(item.wrong) == set(sorted((*item.wrong, *item.pool))[:4])
+
+
+def test_people_read_gold_steps_round_by_round(folder: Path) -> None:
+    with (folder / "curate.toml").open("a") as file:
+        file.write('[steps]\nstudent = "anna"\nexpert = "ben"\n')
+    reader = Scripted(_plays)
+    for step in ("ask", "steps"):
+        _run(folder, step, reader)
+    rounds: list[str] = []
+    items = items_of(kept.read_step(folder, "steps"))
+    first = kept.read_step(folder, "steps")[0].parents[0]
+
+    def says(reader: str, case: str, ask: Ask) -> str:
+        doubtful = case == first and ask.name.startswith("feature")
+        if rounds[-1] == "consensus" and len(rounds) == 4 and reader == "ben" and doubtful:
+            return "remove" if ask.kind == "choice" else ""
+        if rounds[-1] == "student" and doubtful:
+            return CANNOT_TELL if ask.kind == "choice" else ""
+        if rounds[-1] == "expert" and doubtful:
+            return "correct" if ask.kind == "choice" else "It is small."
+        return "accept" if ask.kind == "choice" else ""
+
+    for _ in range(12):
+        try:
+            runs.curate_rounds(folder)
+        except Unfinished as wait:
+            study = Path(str(wait).partition("study serve ")[2].partition(".")[0])
+            rounds.append(study.parent.name)
+            answered(study, says)
+            continue
+        _run(folder, "steps", reader)
+        done = items_of(kept.read_step(folder, "steps"))
+        if all(item.facts["calibration"] == "done" for item in done):
+            break
+    # One item alone goes to the expert; they differ once on it, and are asked again.
+    assert rounds == ["student", "expert", "final", "consensus", "consensus", "final"]
+    assert len(done) == len(items)
+    (mended,) = [item for item in done if Step("feature", "It is small.") in item.steps]
+    assert not any("steps_unreviewed" in item.flags for item in done)
+    assert mended.steps != next(item for item in items if item.question == mended.question).steps

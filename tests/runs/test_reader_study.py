@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from random import Random
 
@@ -145,6 +146,8 @@ def test_a_person_is_a_reader_of_any_run(folder, models, tmp_path):
     )  # fmt: skip
     first = run.measures.filter(pl.col("measure") == "accuracy").row(0, named=True)
     assert (first["reader"], first["value"], first["n"]) == ("anna", 1.0, 10)
+    listed = runs.checklist([tmp_path / "run"], "claim", tmp_path / "list.md").read_text()
+    assert re.search(r"\*\*anna\*\* a person of the study \S+ \(3 readers, \d+ sessions, ", listed)
 
 
 def test_nothing_is_written_through_a_link_in_a_study_s_folder(folder, tmp_path):

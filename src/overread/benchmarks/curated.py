@@ -6,8 +6,9 @@ its own (`Benchmark.curated`), and which pictures its own sets offer.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from hashlib import blake2b
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -126,12 +127,38 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return msgspec.structs.replace(self, flags=tuple(known), facts={**self.facts, **facts})
 
 
+class Turned(NamedTuple):
+    """A choice with its options in another order; `taken` says which of the item's own options a
+    reply names, None where it names none.
+    """
+
+    order: int
+    text: str
+    taken: Callable[[str], int | None]
+
+
+class Put(NamedTuple):
+    """An item as a benchmark asks it: the text below its pictures, and whether a reply is right.
+
+    `turned` gives a choice in so many orders, drawn by a seed and a name; None where there is
+    nothing to turn.
+    """
+
+    text: str
+    right: Callable[[str], bool]
+    turned: Callable[[int, int, str], tuple[Turned, ...]] | None = None
+
+
 class Curated(msgspec.Struct, frozen=True, kw_only=True):
     """What a benchmark has for curation, by where it stands ("module:function").
 
     `candidates` gives the candidates of an opened benchmark's cases; `row` an item as a row of a
-    set of one's own, or in a text why it cannot be one.
+    set of one's own, or in a text why it cannot be one. `put` gives an item as it is asked (`Put`),
+    None where it cannot be read without judges. `labels` are the names that fields of an item may
+    have, those first by which its questions are sorted.
     """
 
     candidates: str = ""
     row: str = ""
+    put: str = ""
+    labels: str = ""

@@ -47,7 +47,11 @@ def collect(folder: Set, json: options.Json = False) -> int:
 def review(
     folder: Set,
     of: Annotated[
-        str, Option(help="collect: have doubtful pictures looked at, instead of the items.")
+        str,
+        Option(
+            help="Instead of the items: doubtful pictures (collect), proposed wrong options "
+            "(distract), gold steps (steps)."
+        ),
     ] = "",
     unreviewed: Annotated[
         bool,
@@ -60,9 +64,14 @@ def review(
     Example: overread curate review ward
     """
     if of:
-        if of != "collect" or unreviewed:
-            raise BadInput(f"--of {of}: it is collect, without --unreviewed.")
-        runs.curate_look(folder, tell=options.tell)
+        known = {
+            "collect": runs.curate_look,
+            "distract": runs.curate_choose,
+            "steps": runs.curate_rounds,
+        }
+        if of not in known or unreviewed:
+            raise BadInput(f"--of {of}: it is {', '.join(known)}, without --unreviewed.")
+        known[of](folder, tell=options.tell)
         return 0
     done = runs.curate_review(folder, unreviewed=unreviewed, tell=options.tell)
     return _finish(done, folder, json=json)

@@ -30,12 +30,13 @@ from overread.curate.hearing import (
 from overread.curate.options import placed
 from overread.curate.questions import Question, Steps
 from overread.curate.records import Record, record
-from overread.curate.templates import Group, load_templates, slots_of
+from overread.curate.templates import Group, labels_of, load_templates, slots_of
 from overread.curate.wanted import Wanted
 from overread.judging import Read
 
 ROLES: Final = ("writer",)
 _LONGEST: Final = 200
+_MOST: Final = 100
 _MOST_ANSWERS: Final = 4
 
 
@@ -87,7 +88,7 @@ class _Slot(msgspec.Struct):
 
 def ask(candidates: Sequence[Candidate], wanted: Wanted) -> Steps:
     """Items of the candidates: those converted from labels, then those a writer wrote."""
-    options = wanted.options("ask", Ask)
+    options = _options(wanted, candidates)
     groups = _groups(wanted, options)
     made = converted(candidates, wanted.seed, options)
     seats = tuple(wanted.specs("writer")) if options.written else ()
@@ -101,7 +102,7 @@ def ask(candidates: Sequence[Candidate], wanted: Wanted) -> Steps:
     ]
     by_name = {group.name: group for group in groups}
     under_way = slots
-    for _ in range(max(1, options.tries)):
+    for _ in range(options.tries):
         asked = [_question(slot, seats[0]) for slot in under_way]
         heard = yield from understood(
             asked, lambda question, text: _read(text, by_name[str(question.about["group"])])
@@ -121,6 +122,26 @@ def ask(candidates: Sequence[Candidate], wanted: Wanted) -> Steps:
     return records
 
 
+def _options(wanted: Wanted, candidates: Sequence[Candidate]) -> Ask:
+    options = wanted.options("ask", Ask)
+    known = sorted({one.collection for one in candidates})
+    strange = [name for name in options.complete if name not in known]
+    lack = ""
+    if not 0 <= options.written <= _MOST or not 0 <= options.converted <= _MOST:
+        lack = f"written and converted are from 0 to {_MOST}"
+    elif not 1 <= options.tries <= _MOST:
+        lack = f"tries is from 1 to {_MOST}"
+    elif not 0 < options.support <= 1:
+        lack = f"support is {options.support:g}; it is a share above 0 and at most 1"
+    elif strange:
+        lack = f'complete has "{strange[0][:60]}"; the collections are {", ".join(known)}'
+    elif bool(options.grade) != (len(set(options.grades)) > 1):
+        lack = "grade names a column and grades its words, two at least; give both or none"
+    if lack:
+        raise BadInput(f"{wanted.file} [ask]: {lack}.")
+    return options
+
+
 def _groups(wanted: Wanted, options: Ask) -> list[Group]:
     path = wanted.place(wanted.templates) if wanted.templates else None
     known = {group.name: group for group in load_templates(path)}
@@ -131,10 +152,11 @@ def _groups(wanted: Wanted, options: Ask) -> list[Group]:
             f"{', '.join(known)}."
         )
     chosen = [known[name] for name in options.groups] or list(known.values())
-    # Without Med-CMR nobody needs questions that have no other label, and the other way round.
-    only = wanted.targets[0] if len(set(wanted.targets)) == 1 else ""
-    label = {"medcmr": "dimension", "m3cot": "task"}.get(only)
-    return [group for group in chosen if label is None or getattr(group, label)]
+    # For one benchmark alone nobody needs questions that are sorted by another's labels.
+    sorted_by = {next(iter(labels_of(target))) for target in wanted.targets if labels_of(target)}
+    return [
+        group for group in chosen if not sorted_by or any(getattr(group, one) for one in sorted_by)
+    ]
 
 
 # ---------------------------------------------------------------- what is asked

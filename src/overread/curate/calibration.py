@@ -9,20 +9,20 @@ from a study. Without people an item stays where it is, and is marked.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal, NoReturn, TypeAlias, get_args
 
 import msgspec
 
-from overread.benchmarks.curated import STEP_TYPES, Item, Step, StepType
+from overread.benchmarks.curated import STEP_TYPES, Item, Step, StepType, digest_of
 from overread.benchmarks.files.sheets import filled_rows, quoted
 from overread.case import BadInput
 from overread.curate.records import Record
 
 Round: TypeAlias = Literal["student", "expert", "consensus", "final"]
 ROUNDS: Final[tuple[Round, ...]] = get_args(Round)
-Opinion: TypeAlias = Literal["keep", "fix", "discuss", "drop"]
+Opinion: TypeAlias = Literal["keep", "fix", "remove", "discuss", "drop"]
 OPINIONS: Final[tuple[Opinion, ...]] = get_args(Opinion)
 COLUMNS: Final = ("item", "round", "person", "verdict", "step", "text")
 Waiting: TypeAlias = Literal["student", "check", "expert", "consensus", "final", "done"]
@@ -31,7 +31,8 @@ Waiting: TypeAlias = Literal["student", "check", "expert", "consensus", "final",
 class Row(msgspec.Struct, frozen=True, kw_only=True):
     """What a person says in a round: of one step, or with `step` empty of the whole.
 
-    A fix has the new text. To discuss is to leave it to the expert, or to those who must agree.
+    A fix has the new text, what is removed names a step. To discuss is to leave it to the expert,
+    or to those who must agree.
     """
 
     round: Round
@@ -131,21 +132,31 @@ def _mended(steps: Sequence[Step], rows: Sequence[Row]) -> tuple[Step, ...]:
     for row in rows:
         if row.verdict == "fix" and row.step is not None:
             texts[row.step] = row.text
+        elif row.verdict == "remove" and row.step is not None:
+            texts.pop(row.step, None)
     return tuple(Step(kind, texts[kind]) for kind in STEP_TYPES if kind in texts)
 
 
 # ---------------------------------------------------------------- the sheet
 
 
-def read_rounds(path: Path, items: Mapping[str, Item]) -> dict[str, list[Row]]:
-    """What people said, by item; the last row of a person about a step in a round counts."""
+def seen(rows: Sequence[Row]) -> str:
+    """A name for what was said of an item, so that it is known what was taken into account."""
+    return digest_of("rounds", list(rows))
+
+
+def read_rounds(path: Path, items: Collection[str] | None = None) -> dict[str, list[Row]]:
+    """What people said, by item; the last row of a person about a step in a round counts.
+
+    With `items`, a row on any other is refused.
+    """
     found: dict[str, dict[tuple[str, str, str], Row]] = defaultdict(dict)
     for number, cells in filled_rows(path, COLUMNS):
         name = cells["item"].strip()
         row = _row(path, number, cells)
         if row is None:  # not filled in yet
             continue
-        if name not in items:
+        if items is not None and name not in items:
             raise BadInput(
                 f'{path} row {number}: item "{quoted(name)}" is none of this set. Its name is '
                 "what `from` says in steps.jsonl."
@@ -170,6 +181,8 @@ def _row(path: Path, number: int, cells: Mapping[str, str]) -> Row | None:
         wrong("verdict", f"it is one of {', '.join(OPINIONS)}")
     if values["step"] and values["step"] not in STEP_TYPES:
         wrong("step", f"it is one of {', '.join(STEP_TYPES)}, or empty for the whole")
+    if values["verdict"] == "remove" and not values["step"]:
+        wrong("step", "name what is to be removed")
     text = " ".join(values["text"].split())
     if (values["verdict"] == "fix") != bool(text and values["step"]):
         wrong("text", "a fix names a step and has its new text, and nothing else has a text")

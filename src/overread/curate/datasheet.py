@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from overread import __version__
 from overread.benchmarks.curated import Item
-from overread.case import Measure, Policy, printable
+from overread.case import Measure, Policy, Table, printable
 from overread.curate.folder import Made
 from overread.curate.funnel import Stage, why_of
 from overread.curate.records import VERDICTS
 from overread.curate.review import UNREVIEWED, Reviewed
+from overread.curate.steps import WITH_ITEMS
 
 _GROUPS: Final = ("task", "dimension", "kind", "modality", "examination", "system")
 
@@ -45,8 +45,8 @@ class Sheet(msgspec.Struct, frozen=True, kw_only=True):
     reviewed: Reviewed
     # What the columns of each parquet file are, in Hugging Face's words.
     features: dict[str, list[str]]
-    # Files of reports that are published beside it, by name.
-    reports: dict[str, Path]
+    # What was checked of the set: its form, what is solved without looking, signs of leakage.
+    tables: tuple[Table, ...]
 
     @property
     def unreviewed(self) -> int:
@@ -168,7 +168,7 @@ def _body(sheet: Sheet) -> Iterator[str]:
     yield from _review(sheet.reviewed)
     yield from _models(sheet.made)
     yield from _funnel(sheet)
-    yield from _reports(sheet)
+    yield from _checks(sheet)
 
 
 def _targets(sheet: Sheet) -> Iterator[str]:
@@ -216,8 +216,9 @@ def _models(made: Mapping[str, Made]) -> Iterator[str]:
             one.first[:10],
             one.last[:10],
         )
-        for step, how in made.items()
-        for one in how.models
+        for step in WITH_ITEMS
+        if step in made
+        for one in made[step].models
     ]
     if not rows:
         return
@@ -248,17 +249,14 @@ def _funnel(sheet: Sheet) -> Iterator[str]:
     yield ""
 
 
-def _reports(sheet: Sheet) -> Iterator[str]:
-    for name, path in sheet.reports.items():
-        found: Any = msgspec.json.decode(path.read_bytes())
-        rows = found.get("rows", []) if isinstance(found, dict) else []
-        if not rows:
-            continue
-        yield f"## {found.get('title', name)}"
+def _checks(sheet: Sheet) -> Iterator[str]:
+    for table in sheet.tables:
+        yield f"## {_cell(table.title)}"
         yield ""
-        yield from (f"{line}\n" for line in found.get("notes", []))
-        columns = list(dict.fromkeys(column for row in rows for column in row))
-        yield from _table(columns, [[_value(row.get(c)) for c in columns] for row in rows])
+        yield from _table(table.columns, table.rows)
+        for note in table.notes:
+            yield note
+            yield ""
 
 
 # ---------------------------------------------------------------- cells
@@ -298,9 +296,3 @@ def _span(one: Measure) -> str:
     if one.low is None or one.high is None:
         return "n/a"
     return f"{one.low:.3f} to {one.high:.3f}"
-
-
-def _value(cell: object) -> str:
-    if cell is None:
-        return "n/a"
-    return f"{cell:.3f}" if isinstance(cell, float) else str(cell)

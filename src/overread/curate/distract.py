@@ -46,6 +46,8 @@ ROLES: Final = ("distractors",)
 UNREVIEWED: Final = "distractors_unreviewed"
 """The flag of an item whose wrong options no person chose."""
 COLUMNS: Final = ("item", "person", "distractor")
+CHOSEN: Final = "distract_chosen.csv"
+"""What people chose on the study's page, read where `chosen` names no other sheet."""
 _LEAST_WRONG: Final = 2
 _MOST_PROPOSED: Final = 12
 
@@ -218,15 +220,17 @@ def _votes(
     wanted: Wanted, options: Distract, closed: Sequence[Item]
 ) -> dict[str, dict[str, set[str]]]:
     """By item the options that people chose, and who did."""
-    if not options.chosen:
+    path: Path = wanted.place(options.chosen or CHOSEN)
+    if not options.chosen and not path.is_file():
         return {}
-    path: Path = wanted.place(options.chosen)
     known = {item.id for item in closed}
     found: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for row, cells in filled_rows(path, COLUMNS):
         name, person, text = (cells[key].strip() for key in COLUMNS)
         if not person:  # nobody chose it
             continue
+        if name not in known and not options.chosen:
+            continue  # it was read on the study's page, and is no longer there
         if name not in known:
             raise BadInput(
                 f'{path} row {row}: item "{quoted(name)}" is none that gets options. '

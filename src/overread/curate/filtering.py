@@ -15,20 +15,17 @@ from typing import Final
 
 import msgspec
 
-from overread.benchmarks.curated import Item, Number
-from overread.benchmarks.letter_parser import LETTERS, read_choice
-from overread.benchmarks.m3cot.curated import asked_as
-from overread.benchmarks.m3cot.trials import INSTRUCTIONS
-from overread.benchmarks.medcmr.cases import MedCase
-from overread.benchmarks.medcmr.trials import mcq_prompt, orders_of, shown_order
+from overread.benchmarks.curated import Item, Number, Put, Turned
+from overread.benchmarks.letter_parser import LETTERS
+from overread.benchmarks.registry import benchmarks_for_items, class_of
 from overread.case import BadInput, Picture, Within
 from overread.curate.blind import FLAG, PICKS, solved_blind, told
 from overread.curate.form import shown_options
 from overread.curate.hearing import question_to
-from overread.curate.questions import Heard, Question, Steps
+from overread.curate.questions import Steps
 from overread.curate.records import Record, record
 from overread.curate.wanted import Wanted
-from overread.judging.lexicon import same_answer
+from overread.plugins import at
 
 ROLES: Final = ("filters", "blind")
 ALL_RIGHT: Final = "all_filters_right"
@@ -56,22 +53,39 @@ def filtered(items: Sequence[Item], wanted: Wanted) -> Steps:
     if not filters and not blind:
         wanted.seats("filters")  # says in a line that somebody is needed
     sound = [item for item in items if _is_sound(item)]
-    asked = [_answer(item, seat, options) for item in sound for seat in filters]
-    for item in sound:
-        asked += [one for seat in blind for one in _blind(item, seat, options, wanted)]
-    known = {item.id: item for item in sound}
+    puts = {item.id: put for item in sound if (put := _put(item, wanted)) is not None}
+    put_items = [item for item in sound if item.id in puts]
+    turned: dict[str, tuple[Turned, ...]] = {}
+    for item in put_items:
+        turns = puts[item.id].turned
+        if turns is not None:
+            # Items of a pair are put in the same orders, so that their questions are the same.
+            turned[item.id] = turns(options.orders, wanted.seed, item.pair or item.id)
+    asked = [
+        question_to(seat, item.id, "answer", puts[item.id].text, _within(item, options.px))
+        for item in put_items
+        for seat in filters
+    ]
+    asked += [
+        question_to(seat, item.id, "blind", one.text, order=str(one.order))
+        for item in put_items
+        for seat in blind
+        for one in turned.get(item.id, ())
+    ]
     right: dict[str, list[bool]] = defaultdict(list)
     picks = {item.id: [0] * len(shown_options(item)) for item in sound}
     by: dict[str, dict[str, None]] = defaultdict(dict)
     for heard in (yield asked):
-        item, about = known[heard.question.item], heard.question.about
-        by[item.id][heard.by] = None
+        name, about = heard.question.item, heard.question.about
+        by[name][heard.by] = None
         if about["ask"] == "blind":
-            place = _taken(heard, item, int(about["order"]))
+            (one,) = (one for one in turned[name] if str(one.order) == about["order"])
+            place = one.taken(heard.text) if heard.text else None
             if place is not None:
-                picks[item.id][place] += 1
+                picks[name][place] += 1
         elif heard.lack != "unanswered":  # who could not be reached says nothing of the item
-            right[item.id].append(_right(heard, item))
+            # A refusal is wrong, and so is what names nothing.
+            right[name].append(bool(heard.text) and puts[name].right(heard.text or ""))
     marked = {item.id: _marked(item, right[item.id], picks[item.id]) for item in sound}
     solved = solved_blind(marked.values(), options.rate)
     return [
@@ -85,17 +99,18 @@ def filtered(items: Sequence[Item], wanted: Wanted) -> Steps:
 # ---------------------------------------------------------------- what is asked
 
 
-def _case(item: Item) -> MedCase:
-    """A choice as Med-CMR's item, for its orders and its prompt."""
-    options = shown_options(item)
-    return MedCase(
-        case_id=item.id, index=0, kind="mcq", question=item.question, images=(), options=options,
-        answer=LETTERS[options.index(item.answers[0])],
-    )  # fmt: skip
+def _put(item: Item, wanted: Wanted) -> Put | None:
+    """The item as a benchmark of its set asks it, one that turns its options if there is one.
 
-
-def _is_choice(item: Item) -> bool:
-    return item.kind in ("single", "bool")
+    None where only judges could tell what is right: then nothing is known of its difficulty.
+    """
+    puts: list[Put] = []
+    for target in wanted.targets or benchmarks_for_items():
+        place = class_of(target).curated.put
+        put = at(place)(item) if place else None
+        if put is not None:
+            puts.append(put)
+    return next((put for put in puts if put.turned is not None), puts[0] if puts else None)
 
 
 def _is_sound(item: Item) -> bool:
@@ -103,62 +118,18 @@ def _is_sound(item: Item) -> bool:
     options = shown_options(item)
     if item.kind == "short":
         return len(item.answers) == 1
-    few = len(item.answers) == 1 if _is_choice(item) else bool(item.answers)
+    few = len(item.answers) == 1 if item.kind != "multiple" else bool(item.answers)
     return few and 2 <= len(options) <= len(LETTERS) and set(item.answers) <= set(options)
 
 
-def _answer(item: Item, seat: str, options: Filter) -> Question:
-    """The item as its benchmark puts it: a choice of letters, or M3CoTBench's direct question."""
-    if _is_choice(item):
-        text = mcq_prompt(item.question, shown_options(item))
-    else:
-        question, _ = asked_as(item)
-        text = f"{question.strip()}\n{INSTRUCTIONS['direct']}"
-    shown = [_within(picture, options.px) for picture in item.pictures]
-    return question_to(seat, item.id, "answer", text, shown)
-
-
-def _blind(item: Item, seat: str, options: Filter, wanted: Wanted) -> list[Question]:
-    if not _is_choice(item):
-        return []
-    case, own = _case(item), shown_options(item)
-    # Items of a pair are put in the same orders, so that their questions are the same.
-    named = msgspec.structs.replace(case, case_id=item.pair or item.id)
+def _within(item: Item, px: int) -> list[Picture]:
     return [
-        question_to(
-            seat, item.id, "blind",
-            mcq_prompt(item.question, [own[place] for place in shown_order(case, order)]),
-            order=str(order),
-        )
-        for order in orders_of(named, options.orders - 1, wanted.seed)
-    ]  # fmt: skip
-
-
-def _within(picture: Picture, px: int) -> Picture:
-    return msgspec.structs.replace(picture, operations=(*picture.operations, Within(px)))
+        msgspec.structs.replace(picture, operations=(*picture.operations, Within(px)))
+        for picture in item.pictures
+    ]
 
 
 # ---------------------------------------------------------------- what is made of it
-
-
-def _taken(heard: Heard, item: Item, order: int) -> int | None:
-    """The place of the option that a reply names, among the item's own."""
-    turned = shown_order(_case(item), order)
-    options = shown_options(item)
-    named = read_choice(heard.text or "", [options[place] for place in turned]).letter
-    return None if named is None else turned[LETTERS.index(named)]
-
-
-def _right(heard: Heard, item: Item) -> bool:
-    """Whether a reply is right; a refusal and what names nothing are wrong."""
-    if heard.text is None:
-        return False
-    if not _is_choice(item):
-        question, answer = asked_as(item)
-        return same_answer(question, answer, heard.text)[0]
-    options = shown_options(item)
-    named = read_choice(heard.text, options).letter
-    return named is not None and options[LETTERS.index(named)] == item.answers[0]
 
 
 def _marked(item: Item, right: Sequence[bool], picks: Sequence[int]) -> Item:

@@ -116,7 +116,7 @@ def put(folder: Path, name: str, data: bytes) -> None:
 
 def to_json(value: Any) -> bytes:
     """JSON for people and machines, always the same bytes for the same value."""
-    return msgspec.json.format(msgspec.json.encode(value, order="sorted"), indent=2) + b"\n"
+    return msgspec.json.format(msgspec.json.encode(value, order="deterministic"), indent=2) + b"\n"
 
 
 def digest_in(folder: Path, step: str) -> str:

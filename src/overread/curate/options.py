@@ -27,7 +27,7 @@ _OTHERS: Final = re.compile(
     re.IGNORECASE,
 )
 Exclusion: TypeAlias = Literal[
-    "empty", "too_long", "speaks_of_options", "same_as_answer", "near_answer", "part_of_answer",
+    "no_words", "too_long", "speaks_of_options", "same_as_answer", "near_answer", "part_of_answer",
     "said_in_caption", "same_as_another",
 ]  # fmt: skip
 
@@ -79,7 +79,7 @@ def kept_proposals(
 
 def _exclusion(text: str, answers: Sequence[str], caption: str) -> Exclusion | None:
     if not content(text):
-        return "empty"
+        return "no_words"
     if len(text) > LONGEST:
         return "too_long"
     if _OTHERS.search(text):

@@ -20,16 +20,20 @@ import msgspec
 
 from overread.benchmarks.curated import Item
 from overread.benchmarks.registry import class_of
-from overread.case import BadInput, Picture, Policy
+from overread.case import BadInput, Picture, Policy, Table
 from overread.curate import folder as kept
+from overread.curate import leakage
+from overread.curate.blind import blind_report, blind_table
 from overread.curate.croissant import croissant_of
 from overread.curate.datasheet import Sheet, readme_of
+from overread.curate.form import check_form, form_table
 from overread.curate.funnel import figure_of, funnel_of
 from overread.curate.records import Record, items_of
 from overread.curate.review import FILE as REVIEWED
 from overread.curate.review import UNREVIEWED, Reviewed
 from overread.curate.wanted import Wanted
 from overread.plugins import at
+from overread.records import check_folder
 from overread.scratch import scratch_folder
 
 ITEMS: Final = "items"
@@ -92,7 +96,8 @@ def publish(folder: Path, wanted: Wanted, out: Path, policy: Policy) -> Publishe
     items = items_of(kept.read_step(folder, "review"))
     if not items:
         raise BadInput(f"{folder}: no item passed the review, so there is nothing to publish.")
-    _check_free(out)
+    check_free(out)
+    out.parent.mkdir(parents=True, exist_ok=True)
     with scratch_folder(out.parent) as scratch:
         made = scratch / out.name
         made.mkdir()
@@ -114,11 +119,9 @@ def publish(folder: Path, wanted: Wanted, out: Path, policy: Policy) -> Publishe
     )
 
 
-def _check_free(out: Path) -> None:
+def check_free(out: Path) -> None:
     """A folder that is there is replaced only if it was published."""
-    if out.exists() and not (out / CROISSANT).is_file() and any(out.iterdir()):
-        raise BadInput(f"{out}: it is there and was not published from here. Name another folder.")
-    out.parent.mkdir(parents=True, exist_ok=True)
+    check_folder(f"--out {out}", out, lambda folder: (folder / CROISSANT).is_file())
 
 
 # ---------------------------------------------------------------- rows and pictures
@@ -283,15 +286,20 @@ def _sheet(
             for target, count in counts.items()
             if count and options.form == "parquet"
         },
-        reports={
-            path.stem: path
-            for path in (folder / f"{name}.json" for name in _REPORTS)
-            if path.is_file()
-        },
+        tables=tuple(_checked(folder, wanted, items)),
     )
 
 
-_REPORTS: Final = ("leakage", "form")
+def _checked(folder: Path, wanted: Wanted, items: Sequence[Item]) -> Iterator[Table]:
+    """What is known of the set as it goes out: its form, blind readers, signs of leakage."""
+    yield form_table(check_form(items, wanted.seed), wanted.name)
+    blind = blind_report(items)
+    if blind.n:
+        yield blind_table(blind, wanted.name)
+    path = folder / leakage.FILE
+    if path.is_file():
+        found = msgspec.json.decode(path.read_bytes(), type=leakage.Report)
+        yield leakage.table_of(found, wanted.name)
 
 
 def _features(path: Path) -> Iterator[str]:
@@ -325,8 +333,6 @@ def _write_about(made: Path, folder: Path, sheet: Sheet) -> None:
     with (made / DROPS).open("wb") as file:
         file.writelines(drops)
     figure_of(list(sheet.funnel), sheet.name).save(made / "funnel.svg")
-    for path in sheet.reports.values():
-        (made / path.name).write_bytes(path.read_bytes())
     (made / "README.md").write_text(readme_of(sheet), encoding="utf-8")
     (made / CROISSANT).write_bytes(kept.to_json(croissant_of(sheet, made)))
 

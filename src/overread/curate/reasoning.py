@@ -15,7 +15,15 @@ import msgspec
 
 from overread.benchmarks.curated import STEP_TYPES, Item, Step, StepType
 from overread.case import BadInput
-from overread.curate.calibration import Flag, Row, State, after_check, before_check, read_rounds
+from overread.curate.calibration import (
+    Flag,
+    Row,
+    State,
+    after_check,
+    before_check,
+    read_rounds,
+    seen,
+)
 from overread.curate.hearing import (
     PROMPTS,
     Understood,
@@ -36,6 +44,8 @@ from overread.judging.reading import read_json, spoken
 ROLES: Final = ("steps", "merge", "checker")
 UNREVIEWED: Final = "steps_unreviewed"
 """The flag of an item whose reasoning has not been through all rounds."""
+ROUNDS_FILE: Final = "steps_rounds.csv"
+"""What people said on the study's page, read where `rounds` names no other sheet."""
 BY_RULE: Final = "rule:answer"
 _LONGEST: Final = 800
 _STRUCTURE: Final[Mapping[str, list[StepType]]] = PROMPTS["structure"]
@@ -46,9 +56,13 @@ Rounds: TypeAlias = Generator[Sequence[Question], Sequence[Heard], Any]
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`[steps]` of curate.toml: `rounds` names the sheet of what people said."""
+    """`[steps]` of curate.toml: `rounds` names the sheet of what people said, `student` and
+    `expert` those who read on the study's page.
+    """
 
     rounds: str = ""
+    student: str = ""
+    expert: str = ""
 
 
 class _Flagged(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -86,8 +100,10 @@ def reason(items: Sequence[Item], wanted: Wanted) -> Steps:
     """Items with their gold steps, and where they stand in the rounds."""
     options = wanted.options("steps", Options)
     rows: Mapping[str, list[Row]] = {}
-    if options.rounds:
-        rows = read_rounds(wanted.place(options.rounds), {item.id: item for item in items})
+    sheet = wanted.place(options.rounds or ROUNDS_FILE)
+    if options.rounds or sheet.is_file():
+        # On the study's page items may have been read that are no longer there.
+        rows = read_rounds(sheet, {item.id for item in items} if options.rounds else None)
     drafts = [_Draft(item, by=[], flags=[], steps=item.steps) for item in items]
     bare = [draft for draft in drafts if not draft.steps]
     if bare:
@@ -103,7 +119,7 @@ def reason(items: Sequence[Item], wanted: Wanted) -> Steps:
         state = states.get(draft.item.id)
         if state is not None:
             state = after_check(state, rows.get(draft.item.id, ()), draft.flags)
-        records.append(_record(draft, state))
+        records.append(_record(draft, state, seen(rows.get(draft.item.id, ()))))
     return records
 
 
@@ -245,8 +261,8 @@ def _flags(one: Understood, steps: Sequence[Step]) -> list[Flag]:
 # ---------------------------------------------------------------- the record
 
 
-def _record(draft: _Draft, state: State | None) -> Record:
-    if state is None:
+def _record(draft: _Draft, state: State | None, seen_rows: str) -> Record:
+    if state is None or not state.steps:
         return record(
             draft.item, by=draft.by, verdict="dropped", reason=draft.reason or "no_steps",
             facts={"fault": draft.fault} if draft.fault else {},
@@ -262,7 +278,7 @@ def _record(draft: _Draft, state: State | None) -> Record:
             reason=f"dropped_in_{state.dropped}",
         )  # fmt: skip
     marks = {f"flag_{flag.step}": flag.why or "flagged" for flag in draft.flags}
-    better = better.marked(calibration=state.waits_for, **marks)
+    better = better.marked(calibration=state.waits_for, rounds_seen=seen_rows, **marks)
     if state.disputed:
         better = better.marked(disputed=" ".join(state.disputed))
     if state.waits_for == "done":
@@ -273,4 +289,4 @@ def _record(draft: _Draft, state: State | None) -> Record:
 
 
 def _of_rounds(name: str) -> bool:
-    return name in ("calibration", "disputed") or name.startswith("flag_")
+    return name in ("calibration", "disputed", "rounds_seen") or name.startswith("flag_")

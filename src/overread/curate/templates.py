@@ -9,21 +9,23 @@ from typing import Any, Final, Literal, NoReturn
 
 import msgspec
 
-from overread.benchmarks.m3cot.cases import TASKS
-from overread.benchmarks.medcmr.cases import ABILITIES, DIMENSIONS
+from overread.benchmarks.registry import benchmarks_for_items, class_of
 from overread.case import BadInput
 from overread.files import read_toml
+from overread.plugins import at
 
 OWN: Final = Path(__file__).with_name("templates.toml")
 _SLOT: Final = re.compile(r"\{([^{}]*)\}")
 _SLOT_NAME: Final = re.compile(r"[a-z][a-z_]{0,39}")
 _LONGEST: Final = 300
 _MOST_QUESTIONS: Final = 99
-_KNOWN: Final[Mapping[str, tuple[str, ...]]] = {
-    "dimension": tuple(DIMENSIONS),
-    "task": tuple(dict.fromkeys(TASKS.values())),
-    "ability": tuple(ABILITIES),
-}
+
+
+def labels_of(benchmark: str) -> Mapping[str, tuple[str, ...]]:
+    """The names that labels of an item may have in a benchmark, by field; none it does not say."""
+    place = class_of(benchmark).curated.labels
+    found: Mapping[str, tuple[str, ...]] = at(place) if place else {}
+    return found
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -62,13 +64,16 @@ def slots_of(text: str) -> list[str]:
 def load_templates(path: Path | None = None) -> tuple[Group, ...]:
     """The groups of a file, ours where none is given, in its order."""
     file = path or OWN
-    groups = [_group(file, name, table) for name, table in read_toml(file).items()]
+    known: dict[str, tuple[str, ...]] = {}
+    for benchmark in benchmarks_for_items():
+        known |= labels_of(benchmark)
+    groups = [_group(file, name, table, known) for name, table in read_toml(file).items()]
     if not groups:
         raise BadInput(f"{file} holds no group. Copy one from {OWN} and change it.")
     return tuple(groups)
 
 
-def _group(file: Path, name: str, table: Any) -> Group:
+def _group(file: Path, name: str, table: Any, labels: Mapping[str, tuple[str, ...]]) -> Group:
     def wrong(what: str) -> NoReturn:
         raise BadInput(f"{file} [{name}]: {what}.")
 
@@ -82,8 +87,8 @@ def _group(file: Path, name: str, table: Any) -> Group:
         wrong(
             f"it has {len(group.questions)} questions; give 1 to {_MOST_QUESTIONS}, best 10 to 20"
         )
-    for label, known in _KNOWN.items():
-        given = getattr(group, label)
+    for label, known in labels.items():
+        given = getattr(group, label, "")
         if given and given not in known:
             wrong(f'{label} is "{given[:60]}"; it is one of {", ".join(known)}, or left out')
     seen: dict[str, str] = {}

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 __all__ = [
     "Batch", "Checked", "Engine", "Findings", "Fitted", "Forecast", "PartDone", "Power", "Run",
-    "Stepped", "Transfer", "Unfinished", "checklist", "compare", "curate_collect",
-    "curate_findings", "curate_leakage", "curate_look", "curate_publish", "curate_review",
-    "curate_step", "default_store", "demo", "error_sample", "examine", "fit_probe", "gate",
-    "import_batch", "import_results", "is_link", "judge", "judge_sample", "load", "measure",
-    "open_cases", "open_in_browser", "open_store", "part_of", "person_agreement",
-    "phantom_cases", "plan", "plan_batch", "plan_study", "power", "published_figures",
-    "published_list", "rank_sample", "reach", "report", "run", "run_async", "run_part",
-    "run_study", "selfcheck", "serve", "serve_store", "sight", "sight_of_clips",
+    "Stepped", "Transfer", "Unfinished", "checklist", "compare", "curate_choose",
+    "curate_collect", "curate_findings", "curate_leakage", "curate_look", "curate_publish",
+    "curate_review", "curate_rounds", "curate_step", "default_store", "demo", "error_sample",
+    "examine", "fit_probe", "gate", "import_batch", "import_results", "is_link", "judge",
+    "judge_sample", "load", "measure", "open_cases", "open_in_browser", "open_store", "part_of",
+    "person_agreement", "phantom_cases", "plan", "plan_batch", "plan_study", "power",
+    "published_figures", "published_list", "rank_sample", "reach", "report", "run", "run_async",
+    "run_part", "run_study", "selfcheck", "serve", "serve_store", "sight", "sight_of_clips",
     "study_analyse", "study_answers", "study_audit", "study_export", "study_import",
     "study_new", "study_of_candidates", "study_serve", "study_settled", "study_sheets",
     "study_tables", "transfer", "transfer_figure", "watch_from_outside", "write_comparisons",
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         curate_publish,
         curate_step,
     )
+    from overread.runs._curation_choosing import curate_choose, curate_rounds
     from overread.runs._curation_findings import Findings, curate_findings
     from overread.runs._curation_people import curate_look, curate_review
     from overread.runs._doctor import examine, sight, sight_of_clips
@@ -78,6 +79,7 @@ _HOMES = {
     "_checklist": "checklist",
     "_comparing": "Transfer compare transfer transfer_figure",
     "_curation": "Stepped curate_collect curate_leakage curate_publish curate_step",
+    "_curation_choosing": "curate_choose curate_rounds",
     "_curation_findings": "Findings curate_findings",
     "_curation_people": "curate_look curate_review",
     "_doctor": "examine sight sight_of_clips",

@@ -22,7 +22,7 @@ from overread.curate import folder as kept
 from overread.curate import leakage
 from overread.curate.folder import Model
 from overread.curate.funnel import Stage, stage_of
-from overread.curate.publish import Published, publish
+from overread.curate.publish import Published, check_free, publish
 from overread.curate.questions import Heard, Question, Steps
 from overread.curate.records import Content, Record, candidates_of, items_of
 from overread.curate.steps import STEPS, Asking
@@ -134,7 +134,9 @@ def curate_leakage(
     with _desk(place / kept.STORE, wanted, policy, tell) as (store, studio, dataset):
         asked = Rounds(store, studio, dataset, seats, watch, tell)
         asked.of(leakage.signs(items, wanted), "leakage")
-        report = leakage.report_of(items, asked.heard, wanted)
+        named = {seat.reader.identity: seat.reader.name for seat in seats.values()}
+        heard = [msgspec.structs.replace(one, by=named[one.by]) for one in asked.heard]
+        report = leakage.report_of(items, heard, wanted)
     kept.put(place, leakage.FILE, kept.to_json(report))
     return report
 
@@ -142,12 +144,12 @@ def curate_leakage(
 def curate_publish(folder: str | Path, out: str | Path | None = None) -> Published:
     """Write the reviewed items as a set that `overread run` takes, with all that is known of it."""
     place = Path(folder)
+    target = place / "published" if out is None else Path(out)
+    check_free(target)
     wanted = read_wanted(place)
     there = kept.steps_there(place)
     items = items_of(kept.read_step(place, there[-1])) if there else []
-    return publish(
-        place, wanted, place / "published" if out is None else Path(out), policy_of_set(items)
-    )
+    return publish(place, wanted, target, policy_of_set(items))
 
 
 # ---------------------------------------------------------------- who may be asked

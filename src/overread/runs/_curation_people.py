@@ -150,7 +150,7 @@ def _reviewed(
     )
     raise Unfinished(
         f"{made.displays:,} displays for {', '.join(options.reviewers)} are ready: overread study "
-        f"serve {made.folder}. When they have read,",
+        f"serve {made.folder}. Let them read.",
         "again",
     ) from None
 
@@ -176,15 +176,14 @@ def _settled(below: Path, options: review.Options, *, whole: bool = True) -> _Re
             if made is not None:
                 raise Unfinished(
                     f"reviewers differ on {made.displays:,} displays, which {options.auditor} "
-                    f"decides: overread study serve {audit}. After that,",
+                    f"decides: overread study serve {audit}.",
                     "again",
                 )
         auditing = not reading and audit.is_dir() and _reading(audit)
         if whole and (reading or auditing):
             study = audit if auditing else first
             raise Unfinished(
-                f"{reading or auditing} still read: overread study serve {study}. When they have "
-                "read,",
+                f"{reading or auditing} still read: overread study serve {study}.",
                 "again",
             )
         if reading:

@@ -275,7 +275,9 @@ def _by_orh(record: Measure, found: stats.MultiReader | None) -> Measure:
     record = replace(record, value=found.effect, se=found.se, low=low, high=high, p=found.p)
     df = round(found.df) if np.isfinite(found.df) else None
     record = with_method(record, Method(kind="orh", of=f"{found.readers} readers", t=df))
-    return noted(record, FEW_CLUSTERS) if found.clusters < stats.FEW else record
+    # Three or four readers that differ much are told apart too often (docs/reader-studies.md).
+    few = min(found.clusters, found.readers) < stats.FEW
+    return noted(record, FEW_CLUSTERS) if few else record
 
 
 # ---------------------------------------------------------------- people and models

@@ -31,6 +31,8 @@ class M3CoT(Benchmark):
     curated = Curated(
         candidates="overread.benchmarks.m3cot.curated:candidates",
         row="overread.benchmarks.m3cot.curated:row",
+        put="overread.benchmarks.m3cot.curated:put",
+        labels="overread.benchmarks.m3cot.curated:LABELS",
     )
     metrics = "overread.benchmarks.m3cot.measures:METRICS"
     importer = "overread.benchmarks.m3cot.importing:import_results"

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from overread.benchmarks.curated import Candidate, Item
+from overread.benchmarks.curated import Candidate, Item, Put
 from overread.benchmarks.letter_parser import LETTERS
-from overread.benchmarks.m3cot.cases import kind_of
+from overread.benchmarks.m3cot.cases import TASKS, kind_of
+from overread.benchmarks.m3cot.trials import INSTRUCTIONS
 from overread.case import Picture, Source
+from overread.judging.lexicon import same_answer
 
 if TYPE_CHECKING:
     from overread.benchmarks.m3cot.benchmark import M3CoT
 
+LABELS: Final = {"task": tuple(dict.fromkeys(TASKS.values()))}
 # By these words a question's type is known (M3COT 1).
 _ASKS = {
     "single": "(Select one option)",
@@ -65,6 +68,13 @@ def row(item: Item, images: Sequence[str]) -> dict[str, Any] | str:
         "examination": item.examination or item.modality,
         "patient": item.patients[0] if len(item.patients) == 1 else "",
     }
+
+
+def put(item: Item) -> Put:
+    """An item as it is asked directly; replies are read by their words."""
+    question, answer = asked_as(item)
+    text = f"{question.strip()}\n{INSTRUCTIONS['direct']}"
+    return Put(text, lambda reply: same_answer(question, answer, reply)[0])
 
 
 def asked_as(item: Item) -> tuple[str, str]:

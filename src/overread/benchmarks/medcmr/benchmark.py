@@ -43,6 +43,8 @@ class MedCMR(Benchmark):
     curated = Curated(
         candidates="overread.benchmarks.medcmr.curated:candidates",
         row="overread.benchmarks.medcmr.curated:row",
+        put="overread.benchmarks.medcmr.curated:put",
+        labels="overread.benchmarks.medcmr.curated:LABELS",
     )
     metrics = "overread.benchmarks.medcmr.measures:METRICS"
     importer = "overread.benchmarks.medcmr.importing:import_results"
@@ -71,6 +73,9 @@ class MedCMR(Benchmark):
     case_type = CaseRow
     owner_fields = ("patient", "images")
     answer_type = Answer
+    unmeasured = frozenset(
+        ("rung", "reasoning", "tokens", "logprobs", "seconds", "tokens_out", "reason")
+    )
     facets = cards.FACETS
     checked = CHECKED
     rules: Edition
