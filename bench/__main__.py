@@ -20,6 +20,7 @@ from bench import (
     measuring,
     medcmr,
     million,
+    on_ray,
     peers,
     probe,
     rendering,
@@ -35,6 +36,8 @@ BENCHES = {
     "heartbeat": heartbeat.paper_size,
     "medcmr": medcmr.from_the_archive,
     "million": million.flat_memory,
+    "ray": on_ray.against_local,
+    "million on ray": on_ray.flat_memory,
     "measuring": measuring.full_size,
     "report": report.of_all_sizes,
     "commands": commands.against_the_loop,
@@ -43,13 +46,14 @@ BENCHES = {
     "probe": probe.of_a_head,
     "peers": peers.against_peers,
 }
-# Not of speed, and minutes of simulated studies each.
-ASKED_FOR = ("coverage", "category")
+# Minutes each: simulated studies, and a million trials by a way more.
+ASKED_FOR = ("coverage", "category", "million on ray")
 
 
 def usual() -> list[str]:
     """All speed claims; the other tools' where they are installed (make bench-peers)."""
     leave = {*ASKED_FOR, *([] if peers.installed() else ["peers"])}
+    leave |= set() if on_ray.installed() else {"ray"}
     return [name for name in BENCHES if name not in leave]
 
 

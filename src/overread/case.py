@@ -10,9 +10,10 @@ import base64
 import functools
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, ClassVar, Final, Literal, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
@@ -825,8 +826,12 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 
     def specification(self, background: str) -> str:
         """What the renderer is given, as JSON: the drawing follows from it alone."""
-        whole = _drawable(self.spec | {"background": background})
-        return msgspec.json.encode(whole).decode()
+        whole = self.spec | {"background": background}
+        with suppress(UnicodeEncodeError, TypeError):
+            encoded = msgspec.json.encode(whole).decode()
+            if not _PERHAPS_UNDRAWABLE.search(encoded):
+                return encoded
+        return msgspec.json.encode(_drawable(whole)).decode()
 
     def _png(self) -> bytes:
         from vl_convert import svg_to_png
@@ -869,6 +874,10 @@ def _drawn(spec: str) -> str:
     from vl_convert import vegalite_to_svg
 
     return vegalite_to_svg(spec, allowed_base_urls=[])
+
+
+# In JSON: a control character, or what no document may hold.
+_PERHAPS_UNDRAWABLE: Final = re.compile(r"\\[bfu]|[\ufffe\uffff]")
 
 
 def _drawable(part: Any) -> Any:

@@ -17,6 +17,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from hmac import compare_digest
 from ipaddress import IPv4Address, IPv6Address, ip_address
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
@@ -24,6 +25,7 @@ import msgspec
 from aiohttp import web
 
 from overread.case import BadInput
+from overread.files import read_bytes
 
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
 _LONGEST_LINE: Final = 8190
@@ -150,6 +152,22 @@ def bound(host: str, port: int, names: tuple[str, ...] = (), *, tls: bool = Fals
     ip = ip_address(str(taken[0]).partition("%")[0])
     address = Address(host=host, ip=ip, port=int(taken[1]), names=names, tls=tls)
     return Bound(listening, address)
+
+
+def certificate_of(cert: Path | None, key: Path | None) -> ssl.SSLContext | None:
+    """What HTTPS is spoken with; None where neither file is given."""
+    if cert is None and key is None:
+        return None
+    if cert is None or key is None:
+        raise BadInput("--tls-cert and --tls-key go together. Give both, or neither.")
+    for option, path in (("--tls-cert", cert), ("--tls-key", key)):
+        read_bytes(path, named=f"{option} {path}")  # a file, and no pipe that is waited for
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(cert, key)
+    except (OSError, ssl.SSLError) as error:
+        raise BadInput(f"--tls-cert {cert}: {error}. Give a PEM certificate and its key.") from None
+    return context
 
 
 # ---------------------------------------------------------------- who

@@ -103,7 +103,7 @@ def refused(
         ((*RUN, *CASES, *LOOKS, *LOOKS), "control:looks"),
         (("run", "frob", *CASES, *LOOKS), "frob"),
         (("run", "frob", "--cases", "file", *LOOKS), "grounding"),
-        ((*GOOD, "--engine", "ray"), "--engine ray"),
+        ((*GOOD, "--engine", "slurm"), "--engine slurm"),
         ((*GOOD, "--judge", "control:looks"), "--judge"),
         ((*GOOD, "--edition", "first"), "corrected, authors"),
         ((*GOOD, "--edition", ""), "edition"),

@@ -116,6 +116,11 @@ OPTIONS: dict[str, list[str]] = {
     "serve runs": ["serve", PLACE],
     "store forget --store": ["store", "forget", "x", "--store", PLACE],
     "store list --store": ["store", "list", "--store", PLACE],
+    "store merge stores": ["store", "merge", PLACE, "--into", "new.sqlite"],
+    "store merge --into": ["store", "merge", "store.sqlite", "--into", PLACE],
+    "store serve --store": ["store", "serve", "--port", "0", "--store", PLACE],
+    "store serve --tls-cert": ["store", "serve", "--tls-cert", PLACE, "--tls-key", PLACE],
+    "store serve --tls-key": ["store", "serve", "--tls-cert", PLACE, "--tls-key", PLACE],
     "study new file": ["study", "new", f"{PLACE}.toml"],
     "study new --out": ["study", "new", "people.toml", "--out", PLACE],
     "study serve folder": ["study", "serve", PLACE],
@@ -127,6 +132,7 @@ OPTIONS: dict[str, list[str]] = {
     "study import sheet": ["study", "import", "people", PLACE, "--reader", "anna"],
     "study analyse folder": ["study", "analyse", PLACE],
     "study analyse --run": ["study", "analyse", "people", "--early", "--run", PLACE],
+    "study analyse --audit": ["study", "analyse", "people", "--early", "--audit", PLACE],
     "transfer first": ["transfer", PLACE, "run"],
     "transfer second": ["transfer", "run", PLACE],
     "transfer --figure": ["transfer", "run", "run", "--figure", f"{PLACE}.svg"],
@@ -176,7 +182,7 @@ def _paths() -> Iterator[str]:
     """Every parameter of the commands that takes a path, as `command --option`."""
     for name, command in COMMANDS.every():
         for one in parameters_of(command):
-            if one.kind is Path:
+            if one.kind is Path or one.shown in ("--store", "--into"):  # or a link
                 yield f"{name} {one.shown if isinstance(one.about, Option) else one.name}"
 
 

@@ -68,7 +68,7 @@ BEGUN = "openai:m@http://127.0.0.1:1/v1?label=x&pri"
     ("line", "offers"),
     [
         (["mea"], ["measure"]),
-        (["store", ""], ["forget", "list"]),
+        (["store", ""], ["forget", "list", "merge", "serve"]),
         (["run", "m"], ["m3cot", "medcmr"]),
         (["report", "--la"], ["--latex"]),
         (["run", "grounding", "--set", "nor"], ["normals="]),

@@ -19,14 +19,12 @@ ITEMS = 3
 CHECKS = 2
 
 
-@pytest.fixture(scope="module")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+def judged(folder: Path) -> tuple[Path, str]:
     """Three phantom items, answered rightly and judged by SmolLM2; the folder and what was printed.
 
     Asked once for the answer at the end of each reasoning, and for no more: a prompt takes it a
     second.
     """
-    folder = tmp_path_factory.mktemp("smollm2")
     settings = [f"checks={CHECKS}", "reask=0", "modes=cot", "boot=100"]
     words = [word for each in settings for word in ("--set", each)]
     words += ["--store", str(folder / "store.sqlite"), "--out", str(folder / "run")]
@@ -35,7 +33,6 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
         asked = ["--cases", "phantom:26", "--limit", ITEMS, "--reader", "control:clinician"]
         done = overread("run", "m3cot", *asked, "--judge", judge, *words)
     assert done.returncode == 0, done.stderr
-    print(done.stdout)
     return folder / "run", done.stdout
 
 
@@ -44,8 +41,17 @@ def measures(folder: Path, name: str) -> list[dict[str, Any]]:
     return [each for each in found if each["measure"] == name]
 
 
-def test_every_reply_gets_a_verdict_that_is_counted(judged: tuple[Path, str]) -> None:
-    verdicts = pl.read_parquet(judged[0] / "verdicts.parquet")
+def test_a_weak_judge_is_counted_weighed_and_called_unfit(tmp_path: Path) -> None:
+    """One test, since the run takes the model half a minute and every worker would ask anew."""
+    folder, said = judged(tmp_path)
+    every_reply_gets_a_verdict_that_is_counted(folder)
+    its_sensitivity_and_specificity_are_printed(folder, said)
+    its_numbers_do_not_look_sound(folder, said)
+    what_nobody_judges_has_no_number(folder)
+
+
+def every_reply_gets_a_verdict_that_is_counted(folder: Path) -> None:
+    verdicts = pl.read_parquet(folder / "verdicts.parquet")
     assert verdicts.filter(~pl.col("check")).height == ITEMS
     assert verdicts["check"].sum() == 5 * CHECKS
     assert set(verdicts["outcome"]) <= {"judged", "invalid"}
@@ -53,13 +59,12 @@ def test_every_reply_gets_a_verdict_that_is_counted(judged: tuple[Path, str]) ->
     counted = [
         record["k"]
         for outcome in ("judged", "invalid", "unanswered")
-        for record in measures(judged[0], f"verdicts_{outcome}")
+        for record in measures(folder, f"verdicts_{outcome}")
     ]
     assert sum(counted) == ITEMS
 
 
-def test_its_sensitivity_and_specificity_are_printed(judged: tuple[Path, str]) -> None:
-    folder, said = judged
+def its_sensitivity_and_specificity_are_printed(folder: Path, said: str) -> None:
     (sensitivity,) = measures(folder, "judge_sensitivity")
     (specificity,) = measures(folder, "judge_specificity")
     # Three of the five controls give the right answer when they reason, and two a wrong one.
@@ -72,14 +77,13 @@ def test_its_sensitivity_and_specificity_are_printed(judged: tuple[Path, str]) -
     assert min(stated) < 90
 
 
-def test_its_numbers_do_not_look_sound(judged: tuple[Path, str]) -> None:
-    folder, said = judged
+def its_numbers_do_not_look_sound(folder: Path, said: str) -> None:
     whole = [one for one in measures(folder, "accuracy") if set(one["by"]) == {"mode"}]
     assert [one["label"] for one in whole] == ["judge unfit"]
     assert "judge unfit" in said
     assert "judge unfit" in (folder / "report.html").read_text()
 
 
-def test_what_nobody_judges_has_no_number(judged: tuple[Path, str]) -> None:
+def what_nobody_judges_has_no_number(folder: Path) -> None:
     for name in ("precision", "recall", "f1"):
-        assert all(one.get("value") is None for one in measures(judged[0], name)), name
+        assert all(one.get("value") is None for one in measures(folder, name)), name

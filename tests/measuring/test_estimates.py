@@ -155,6 +155,28 @@ def test_cases_that_share_an_owner_are_one_cluster(several):
     assert linked_clusters(frame, 5).tolist() == expected
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_clusters_are_joined_through_chains_of_ties(seed):
+    """As scipy's connected components have them."""
+    import polars as pl
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    from overread.measuring.arrays import linked_clusters
+
+    draw = np.random.default_rng(seed)
+    n, ties = 200, 20 * (seed + 1)
+    place, owner = draw.integers(0, n, ties), draw.integers(n, 2 * n, ties)
+    if seed == 0:  # one chain through all
+        order = draw.permutation(n)
+        place, owner = np.repeat(order, 2)[1:-1], np.repeat(np.arange(n, 2 * n - 1), 2)
+    graph = coo_array((np.ones(place.size), (place, owner)), shape=(2 * n, 2 * n))
+    expected = connected_components(graph, directed=False)[1][:n]
+    found = linked_clusters(pl.DataFrame({"place": place, "owner": owner.astype(str)}), n)
+    first_seen = {code: number for number, code in enumerate(dict.fromkeys(expected.tolist()))}
+    assert found.tolist() == [first_seen[code] for code in expected.tolist()]
+
+
 def test_where_no_column_is_nobody_is_counted():
     assert counted_in(np.empty((3, 0))).tolist() == [False] * 3
     assert counted_in(np.array([[1.0, np.nan], [np.nan, np.nan]])).tolist() == [True, False]

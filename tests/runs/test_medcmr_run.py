@@ -258,6 +258,11 @@ def test_the_page_of_a_credentialed_set_has_none_of_its_texts_unless_told(
         return [text for text in set(texts) if text in page]
 
     assert told() == []
+    for suffix in ("html", "md", "csv"):
+        place = f"list.{suffix}"
+        assert overread("report", "r", "--checklist", "claim", "--out", place).code == 0
+        assert not any(text in Path(place).read_text() for text in set(texts))
+        assert Path(place).stat().st_mode & 0o077 == 0
     assert not any(text in Path("r/measures.json").read_text() for text in set(texts))
     assert overread("measure", "r", "--include-images").code == 0
     assert told()

@@ -24,7 +24,7 @@ SPEC = parse_spec("openai:m@http://127.0.0.1:1/v1")
 def forecast(monkeypatch: pytest.MonkeyPatch, store: Store, trials, **traits: object):
     monkeypatch.setattr(_planning, "trials_of", lambda *_: trials)
     seat = Seat(Scripted(traits=Traits(**traits)), SPEC)
-    return _planning._forecast(None, None, seat, store, False)
+    return _planning._forecast(None, None, seat, store, False, None)
 
 
 @pytest.fixture

@@ -98,6 +98,32 @@ def test_a_study_is_analysed_from_any_folder(phantom_cache, tmp_path, monkeypatc
     assert runs.study_analyse(Path("a/chest"), early=True).readings == 1
 
 
+def test_readers_are_held_against_themselves_under_another_condition(folder):
+    """Who is always right loses every finding that is hidden, and none elsewhere."""
+    found = runs.study_analyse(folder, margin=0.1)
+    by = {"task": "presence", "versus": "original"}
+    hidden = one(found, "anna", "diff_right", condition="target_mask", **by)
+    key = open_key(folder, "test").values()
+    masked = [k for k in key if k.condition == "target_mask" and not k.iteration]
+    assert (hidden.value, hidden.n) == (-1, len(masked))
+    assert one(found, "anna", "diff_right", condition="irrelevant_mask", **by).value == 0
+    # Whoever could not tell has decided nothing; without him two are too few to speak of others.
+    told = {m.reader for m in found.measures if m.measure == "diff_right"}
+    assert told == {"anna", "ben"}
+
+
+def test_cgr_is_restricted_to_boxes_that_readers_found_accurate(folder, models):
+    found = runs.study_analyse(folder, run=models)
+    accurate = one(found, "control:looks", "cgr", coverage="accurate")
+    assert 0 < accurate.n <= 4 < one(found, "control:looks", "cgr", coverage="all").n
+    assert one(found, "anna", "cgr", coverage="accurate").n <= 4
+    sheet = (folder / "sheets" / "ratings.csv").read_text(encoding="utf-8-sig")
+    assert sheet.count("accurate") == 4
+    again = runs.measure(models, settings={"ratings": str(folder / "sheets" / "ratings.csv")})
+    assert accurate in list(again.records)
+    runs.measure(models)
+
+
 def test_models_stand_beside_people_on_the_same_cases(folder, models):
     found = runs.study_analyse(folder, run=models)
     same = one(found, "control:looks", "diff_accuracy", versus="anna")
@@ -143,7 +169,7 @@ def test_a_run_that_has_a_person_s_name_already_is_refused(folder, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "given", [{"margin": 0.1}, {"margin": -1, "run": "r"}, {"margin": float("nan"), "run": "r"}]
+    "given", [{"margin": -1, "run": "r"}, {"margin": float("nan"), "run": "r"}]
 )
 def test_a_margin_that_means_nothing_is_refused(folder, given):
     with pytest.raises(BadInput, match="--margin"):

@@ -16,7 +16,7 @@ import pytest
 
 from overread.case import BadInput, Card, Clip, Inline, Picture, Slide
 from overread.records import read_measures, read_record, write_record
-from overread.runs import measure, phantom_cases, report, run
+from overread.runs import checklist, measure, phantom_cases, report, run
 from overread.runs._reporting import OWN_CARDS, Pictures, cards_with_slides
 from overread.runs._serving import served
 from support.clip_files import numbered
@@ -55,6 +55,43 @@ def cards_of(page: Path) -> list[dict[str, Any]]:
     found = re.search(r'<script type="application/json" id="cards-[^"]*">(.*?)</script>', text)
     data: dict[str, Any] = json.loads(found[1]) if found else {"cards": []}
     return list(data["cards"])
+
+
+# ---------------------------------------------------------------- a checklist
+
+
+def test_a_checklist_is_written_alone_and_as_its_name_ends(folder: Path, overread: Any) -> None:
+    own = checklist([folder], "mi-clear-llm")
+    assert own == folder / "checklist-mi-clear-llm.html"
+    page = own.read_text()
+    assert "0 of " in page
+    assert "Is [finding] present in this chest X-ray?" in page
+    before = own.read_bytes()
+    assert overread("report", str(folder), "--checklist", "claim", "--out", "list.md").code == 0
+    assert Path("list.md").read_text().startswith("# Overread: CLAIM (2024)")
+    assert checklist([folder], "mi-clear-llm").read_bytes() == before  # it replaces its own
+    many = checklist([folder, shutil.copytree(folder, "b")], "stard-ai", "both.csv")
+    assert "grounding-2" in many.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--checklist", "consort"), "known are claim, mi-clear-llm, stard-ai"),
+        (("--checklist", "claim", "--latex", "t"), "Leave --latex to another call"),
+        (("--checklist", "claim", "--out", "list.pdf"), "none of .html, .md, .csv"),
+        (("--checklist", "claim", "--out", "mine.md"), "another file stands there"),
+        (("--checklist", "claim", "--out", "no/such.md"), "no folder no"),
+    ],
+)
+def test_a_checklist_that_cannot_be_written_is_one_line(
+    folder: Path, overread: Any, words: Sequence[str], said: str
+) -> None:
+    Path("mine.md").write_text("mine")
+    done = overread("report", str(folder), *words)
+    assert done.code == 2
+    assert said in done.err
+    assert Path("mine.md").read_text() == "mine"
 
 
 # ---------------------------------------------------------------- the page

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import polars as pl
 import pytest
 
+from overread import stats
 from overread.stats import cohen_kappa, weighted_kappa
 from overread.study import Journal, Task, open_key
-from overread.study.analysis import PEOPLE, agreements, differences, form_shares, readings_of
+from overread.study.analysis import (
+    PEOPLE,
+    agreements,
+    conditions_apart,
+    differences,
+    form_shares,
+    readings_of,
+)
 from support.studies import design, filled, made
 
 
@@ -131,6 +140,45 @@ def test_a_margin_looks_to_the_side_on_which_a_model_is_worse(people):
     assert not [
         m for m in differences({"accuracy": frame}, names, 0.001) if "not_inferior" in m.flags
     ]
+
+
+def test_readers_under_two_conditions_are_as_the_analysis_of_three_readers_says(tmp_path):
+    names = {"anna": 0.95, "ben": 0.8, "cleo": 0.7}
+    study = made(tmp_path / "s", design(washout_days=0, readers=list(names)), cases=30)
+    filled(study, names)
+    journal = Journal(study.folder, read_only=True)
+    given = readings_of(study, journal.answers(), open_key(study.folder, "test"))
+    found = {
+        m.reader: m
+        for m in conditions_apart(given, margin=0.2)
+        if m.by["condition"] == "irrelevant_mask"
+    }
+    right = {
+        name: {
+            (r.key.condition, r.key.case): r.value == r.key.truth
+            for r in given
+            if (r.reader, r.ask.name, r.key.iteration) == (name, "answer", 0)
+        }
+        for name in names
+    }
+    cases = sorted({case for _, case in right["anna"]})
+    table = np.array(
+        [
+            [[right[name][condition, case] for case in cases] for name in names]
+            for condition in ("original", "irrelevant_mask")
+        ]
+    )
+    patients = [int(case.partition("-")[2]) // 2 for case in cases]
+    by_hand = stats.conditions_apart(
+        *stats.jackknifed(lambda keep: table[..., keep].mean(axis=-1), patients)
+    )
+    together = found[PEOPLE]
+    assert (together.value, together.low, together.p) == pytest.approx(
+        (by_hand.effect, by_hand.low, by_hand.p)
+    )
+    assert together.how.kind == "orh"
+    assert set(found) == {PEOPLE, *names}
+    assert all(-1 <= m.value <= 1 and m.n == len(cases) for m in found.values())
 
 
 def slow_kappa(pairs):

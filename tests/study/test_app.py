@@ -7,9 +7,11 @@ from collections.abc import Awaitable, Callable
 
 import aiohttp
 import pytest
+from PIL import Image
 
+from overread import runs
 from overread.door import bound
-from overread.study import Journal, open_key
+from overread.study import Journal, open_key, open_study
 from overread.study.app import Links, serving_study
 from support.studies import SECRETS, design, made
 
@@ -303,3 +305,41 @@ def test_pages_name_no_script_but_their_own(study):
             assert "<script>" not in await reply.text()
 
     when_served(study, act)
+
+
+def test_what_another_answer_makes_no_question_is_taken_back(tmp_path):
+    """Reasons for a drop do not stay behind when it is kept after all."""
+    from overread.study.candidates import Candidate
+
+    Image.new("L", (8, 8)).save(tmp_path / "a.png")
+    one = Candidate(
+        id="secret", pictures=("a.png",), question="What?", options=("a", "b"), answer="a"
+    )
+    runs.study_of_candidates(tmp_path / "s", [one], "review", ["anna"], root=tmp_path)
+    study = open_study(tmp_path / "s")
+    (display,) = study.displays
+
+    async def act(links, origin):
+        async with client() as session:
+            await let_in(session, links.readers["anna"])
+            assert (await state_of(session, origin))["done"] == []
+            await put(session, origin, display, {"decision": "fix"})
+            assert (await state_of(session, origin))["done"] == []
+            fixed = {"reasons": "other", "question_text": "Which?"}
+            await put(session, origin, display, fixed, revision=1)
+            assert (await state_of(session, origin))["session"] is None
+
+    when_served(study, act)
+    journal = Journal(study.folder)
+    journal.put("anna", display, {"decision": ""})  # as if the session were still open
+    journal.close()
+
+    async def again(links, origin):
+        async with client() as session:
+            await let_in(session, links.readers["anna"])
+            assert (await put(session, origin, display, {"decision": "keep"}, revision=3))[0] == 200
+
+    when_served(study, again)
+    journal = Journal(study.folder, read_only=True)
+    given = {one.question: one.value for one in journal.answers()}
+    assert given == {"decision": "keep", "reasons": "", "question_text": ""}

@@ -127,11 +127,11 @@ def test_an_auditor_sees_only_what_is_not_agreed_on_and_nobody_s_name(reviewed):
 def test_what_stands_is_what_they_agree_on_and_what_the_auditor_decided(reviewed):
     alone = runs.study_settled(reviewed / "first")
     final = runs.study_settled(reviewed / "first", reviewed / "audit")
-    assert alone[Place("secret-0", "")].values == {"decision": "keep"}
-    assert alone[Place("secret-1", "")].values is None
-    assert alone[Place("secret-2", "")].values is None
-    assert final[Place("secret-1", "")] == ({"decision": "keep"}, ("anna", "ben", "carl"), True)
-    assert final[Place("secret-3", "")].values["reasons"] == "ambiguous\nother"
+    assert alone[Place("secret-0")].values == {"decision": "keep"}
+    assert alone[Place("secret-1")].values is None
+    assert alone[Place("secret-2")].values is None
+    assert final[Place("secret-1")] == ({"decision": "keep"}, ("anna", "ben", "carl"), True)
+    assert final[Place("secret-3")].values["reasons"] == "ambiguous\nother"
 
 
 def test_one_text_mended_in_two_ways_goes_to_the_auditor(films, tmp_path):
@@ -140,7 +140,7 @@ def test_one_text_mended_in_two_ways_goes_to_the_auditor(films, tmp_path):
         tmp_path / "s",
         lambda who, _: {"decision": "fix", "reasons": "other", "question_text": f"By {who}?"},
     )
-    assert runs.study_settled(tmp_path / "s")[Place("secret-0", "")].values is None
+    assert runs.study_settled(tmp_path / "s")[Place("secret-0")].values is None
 
 
 def test_where_all_agree_there_is_nothing_to_audit(films, tmp_path):

@@ -99,3 +99,23 @@ def test_the_list_mode_has_truth_first_and_each_answer_once(study, tmp_path):
     assert rows == len(answers) == 2 * 8 * 3  # repeats and practice are left out
     assert len({tuple(cells[:3]) for cells in answers}) == len(answers)
     assert {"NR: 2", "N0: 4", "N1: 4", "NM: 3"} <= set(lines)
+
+
+def test_a_sheet_says_what_may_be_answered_and_when_it_is_asked(tmp_path):
+    from overread import runs
+    from overread.study import Candidate, open_study
+
+    one = Candidate(id="secret", question="What?", options=("a", "b"), answer="a")
+    runs.study_of_candidates(tmp_path / "s", [one], "review", ["anna"], root=tmp_path)
+    study, journal = open_study(tmp_path / "s"), Journal(tmp_path / "s")
+    write_sheets(tmp_path / "out", study, journal)
+    journal.close()
+    path = tmp_path / "out" / "anna" / "session-1" / "task-1.csv"
+    (row,) = fill(path, decision="keep", reasons="other")
+    assert "decision: This item: [keep; fix; drop; cannot tell]" in row["question"]
+    assert "reasons, where decision is fix or drop: Why? [ambiguous; " in row["question"]
+    with pytest.raises(BadInput, match="row 2: reasons is answered, and asked only where decision"):
+        read_sheet(path, study, "anna")
+    fill(path, decision="drop", reasons="licence; ambiguous")
+    ((values),) = read_sheet(path, study, "anna").values()
+    assert values == {"decision": "drop", "reasons": "ambiguous\nlicence"}

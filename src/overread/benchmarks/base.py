@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from overread.benchmarks.files.layouts import SetReader
-    from overread.benchmarks.people import ForPeople
+    from overread.benchmarks.people import Decided, ForPeople, PeopleMeasured
     from overread.judging.sheet import Unit as JudgedUnit
     from overread.measuring.arrays import RunArrays
     from overread.measuring.specs import Spec, SpokenFor
@@ -209,6 +209,10 @@ class Benchmark:
     """What its measures that no `Spec` makes are counted in, by their names."""
     share_right: ClassVar[str] = "accuracy"
     """The measure that says how often a reader is right; of its groups the page names the worst."""
+    diagnostic: ClassVar[tuple[str, ...]] = ()
+    """Its measures of diagnostic accuracy beside that one, for which reporting guidelines ask."""
+    steady: ClassVar[str] = ""
+    """The measure of how often the same was answered when it was asked again."""
     metrics: ClassVar[str] = ""
     """Where its registered metrics stand, "module:METRICS"; the law tests run over them."""
     exhibited: ClassVar[str] = ""
@@ -216,6 +220,9 @@ class Benchmark:
     sentences: ClassVar[str] = ""
     """The module of what it says in words: headlines and limitations by (measures, dataset), and
     methods by (rules, options, asked_under)."""
+    asked_words: ClassVar[str] = ""
+    """The function that gives those of its methods that say what was asked and shown, by (rules,
+    options, asked_under): "module:function"."""
     phantoms: ClassVar[Phantoms | None] = None
     """Its synthetic cases; with them it joins `demo` and `selfcheck`."""
     published: ClassVar[str] = ""
@@ -259,6 +266,8 @@ class Benchmark:
     """Whether some exhibits or cards show the cases' own pictures or texts."""
     people_kinds: ClassVar[Mapping[str, str]] = {}
     """What a reader study may ask people about its cases, with what each kind is."""
+    people_measured: ClassVar[Mapping[str, PeopleMeasured]] = {}
+    """Of these kinds, those whose answers are a sheet that measuring takes (`people_rows`)."""
     people_sheets: ClassVar[str] = ""
     """What counts sheets that the paper's readers filled, "module:function" of tables and folders
     by reader: edition `authors` of a reader study."""
@@ -736,6 +745,15 @@ class Benchmark:
         """
         return tuple(self._sentences("methods", self.rules, self.options, asked_under))
 
+    def asked(self, asked_under: str | None = None) -> Sequence[str]:
+        """Those sentences of `methods` that say what was asked and shown.
+
+        None where it is not known (`asked_under` is empty), nor of a benchmark that has none apart.
+        """
+        if not self.asked_words or asked_under == "":
+            return ()
+        return tuple(at(self.asked_words)(self.rules, self.options, asked_under))
+
     def limitations(self, measures: Sequence[oc.Measure]) -> Sequence[str]:
         """What limits the numbers, as far as the benchmark and these measures give cause."""
         return tuple(self._sentences("limitations", measures, self.dataset))
@@ -862,6 +880,11 @@ class Benchmark:
     ) -> Iterator[ForPeople]:
         """Screens of one of `people_kinds`; those about models' answers need a run's tables."""
         return iter(())
+
+    @classmethod
+    def people_rows(cls, kind: str, decided: Sequence[Decided]) -> list[tuple[str, ...]]:
+        """Header and rows of the sheet that a kind of `people_measured` becomes."""
+        raise NotImplementedError
 
     @classmethod
     def error_sheet(cls) -> ErrorSheet | None:

@@ -138,16 +138,40 @@ def is_whole(asks: Sequence[Ask], values: Mapping[str, str]) -> bool:
     return bool(values) and all(values.get(ask.name) for ask in asked if ask.required)
 
 
+class Decided(msgspec.Struct, frozen=True, kw_only=True):
+    """What people came to of one screen: the values of its questions, and what it was about."""
+
+    case: str
+    facts: dict[str, str]
+    asks: tuple[Ask, ...]
+    values: dict[str, str]
+
+
+class PeopleMeasured(msgspec.Struct, frozen=True, kw_only=True):
+    """What becomes of one kind's answers: a sheet that measuring takes under `setting`.
+
+    `measures` are made of it; where they are made without it too, those whose `by` has this key.
+    """
+
+    setting: str
+    measures: tuple[str, ...]
+    by: str = ""
+
+
 class ForPeople(msgspec.Struct, frozen=True, kw_only=True):
     """One screen for a person, and beside it what only analysts may know.
 
     People see `slides` (their labels and boxes too), `texts` and `asks`. `stratum` is what a sample
     is balanced by; `truth` is the right answer, in the words of the first question; `facts` are
     finding, model and the like. `trial` is what a model is asked in the same place, where there is
-    one; `said` turns an answer into the words of a reply to it.
+    one; `said` turns an answer into the words of a reply to it. Screens of one `unit` (of one case,
+    where it has none) are drawn together and never meet in a session. `audits` is the task of
+    another study that the screen is from.
     """
 
     case: str
+    unit: str = ""
+    audits: int = 0
     patient: str
     condition: str = ""
     slides: tuple[oc.Slide, ...]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import sys
 import unicodedata
+from functools import lru_cache
 from typing import Final
 
 LONGEST: Final = 100_000
@@ -11,6 +13,7 @@ LONGEST: Final = 100_000
 
 # Writing without blanks has no words to find: each of its characters stands alone.
 _ALONE: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_REFERENCES: Final = 4_096
 _WORD: Final = re.compile(rf"[{_ALONE}]|[^\W_{_ALONE}]+")
 
 
@@ -21,6 +24,12 @@ def words(text: str) -> list[str]:
     ['t2', 'weighted', 'mri', '左', '肺']
     """
     return _WORD.findall(unicodedata.normalize("NFC", text[:LONGEST]).casefold())
+
+
+# Every model's reply is held against the same references, which have many words in common.
+@lru_cache(_REFERENCES)
+def _reference_words(reference: str) -> tuple[str, ...]:
+    return tuple(map(sys.intern, words(reference)))
 
 
 def rouge_l(reply: str, reference: str) -> float | None:
@@ -44,15 +53,16 @@ def rouge_l(reply: str, reference: str) -> float | None:
     >>> rouge_l("a small pleural effusion", "Small effusion.")
     0.6666666666666666
     """
-    from rapidfuzz.distance import LCSseq
+    from rapidfuzz.distance.LCSseq import similarity
 
     # Numbered, since the library compares words by their hash.
     known: dict[str, int] = {}
     first, second = (
-        [known.setdefault(word, len(known)) for word in words(text)] for text in (reply, reference)
+        [known.setdefault(word, len(known)) for word in said]
+        for said in (words(reply), _reference_words(reference))
     )
     total = len(first) + len(second)
-    return 2 * LCSseq.similarity(first, second) / total if total else None
+    return 2 * similarity(first, second) / total if total else None
 
 
 def edit_similarity(reply: str, reference: str) -> float | None:
@@ -74,8 +84,8 @@ def edit_similarity(reply: str, reference: str) -> float | None:
     >>> edit_similarity("kitten", "sitting") == 1 - 3 / 7
     True
     """
-    from rapidfuzz.distance import Levenshtein
+    from rapidfuzz.distance.Levenshtein import distance
 
     first, second = (text.strip()[:LONGEST] for text in (reply, reference))
     longer = max(len(first), len(second))
-    return 1 - Levenshtein.distance(first, second) / longer if longer else None
+    return 1 - distance(first, second) / longer if longer else None

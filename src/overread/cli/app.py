@@ -85,8 +85,13 @@ COMMANDS: Final = Commands(
         ),
         "store": Commands(
             "overread store",
-            "The reply store: what is kept, and having it forgotten.",
-            {"forget": "checks:forget", "list": "checks:list_kept"},
+            "The reply store: what is kept, having it forgotten; stores united, or served.",
+            {
+                "forget": "store:forget",
+                "list": "store:list_kept",
+                "merge": "store:merge",
+                "serve": "store:serve",
+            },
         ),
     },
     version=f"overread {__version__}",

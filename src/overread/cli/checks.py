@@ -1,14 +1,11 @@
-"""`overread selfcheck`, `sight`, `doctor`, `store`: the instrument, a reader, what is kept."""
+"""`overread selfcheck`, `sight`, `doctor`: the instrument, a reader, the installation."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import msgspec
-
 from overread import runs
-from overread.case import BadInput, Table, printable
+from overread.case import Table, printable
 from overread.cli import options
 from overread.cli.command_line import Argument, Option
 from overread.cli.show import print_table, watch
@@ -114,69 +111,3 @@ def doctor(
             mark = {"ok": "ok     ", "note": "note   ", "wrong": "WRONG  "}[finding.state]
             print(printable(f"{mark}{finding.what}: {finding.detail}"))
     return 1 if any(f.state == "wrong" for f in findings) else 0
-
-
-def _place(store: Path | None) -> Path:
-    place = runs.default_store(store)
-    if not place.exists():
-        raise BadInput(f"{place}: there is no reply store. Give one with --store.")
-    return place
-
-
-def forget(
-    dataset: Annotated[
-        str | None, Argument(help="A data set, as `overread store list` names it.")
-    ] = None,
-    reader: Annotated[
-        str | None, Option(help="Only the replies of this model, by its label.")
-    ] = None,
-    store: options.StoreFile = None,
-    json: options.Json = False,
-) -> int:
-    """Delete every reply of a data set, of a model, or of both, and vacuum the file.
-
-    Example: overread store forget my-hospital@3f9a21bc
-    """
-    if dataset is None and reader is None:
-        raise BadInput("nothing to forget was named. Give a data set, or a reader with --reader.")
-    from overread.engine import Store
-
-    with Store(_place(store), options.tell) as kept:
-        removed, names = kept.forget(dataset, reader)
-        if not names:
-            rows = kept.listing()
-            held = {row.dataset for row in rows} if reader is None else {row.reader for row in rows}
-            known = ", ".join(sorted(held - {""})) or "nothing"
-            missing = " of ".join(f'"{one}"' for one in (reader, dataset) if one is not None)
-            raise BadInput(f"{missing} is not in the store, which holds: {known}.")
-    if json:
-        what = "datasets" if reader is None else "readers"
-        options.print_json({what: names, "removed": removed})
-    else:
-        print(printable(f"forgot {', '.join(names)}: {removed:,} replies deleted"))
-    return 0
-
-
-def list_kept(
-    store: options.StoreFile = None, wide: options.Wide = False, json: options.Json = False
-) -> int:
-    """List whose replies are kept, about which data sets, and when they were given.
-
-    Example: overread store list
-    """
-    from overread.engine import Listed, Store
-
-    place = _place(store)
-    with Store(place, options.tell) as kept:
-        rows = kept.listing()
-    table = Table(
-        name="store",
-        title="Kept replies",
-        columns=Listed.__struct_fields__,
-        rows=tuple(
-            tuple(f"{cell:,}" if isinstance(cell, int) else cell for cell in cells)
-            for cells in map(msgspec.structs.astuple, rows)
-        ),
-        signature=str(place),
-    )
-    return options.print_found(rows, table, json=json, wide=wide)

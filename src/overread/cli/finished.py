@@ -48,12 +48,32 @@ def report(
     board: Annotated[
         Path | None, Option(help="A print of two pages: matrix, gate, limitations.")
     ] = None,
+    checklist: Annotated[
+        str | None,
+        Option(help="mi-clear-llm, claim or stard-ai: that alone; --out is .html, .md or .csv."),
+    ] = None,
     json: options.Json = False,
 ) -> int:
     """Write one page of some runs that opens from disk, and files for a paper.
 
     Example: overread report runs/grounding-phantom-chest-1a2b3c --latex tables --figures figures
     """
+    if checklist is not None:
+        others = {
+            "--csv": csv, "--latex": latex, "--columns": columns, "--figures": figures,
+            "--eee": eee, "--include-images": include_images, "--cases": cases, "--title": title,
+            "--policy": policy, "--board": board, "--seed": seed,
+        }  # fmt: skip
+        given = [name for name, value in others.items() if value]
+        if given:
+            raise BadInput(
+                f"--checklist writes the checklist alone. Leave {', '.join(given)} to another call."
+            )
+        page = overread.runs.checklist(runs, checklist, out, tell=options.tell)
+        if json:
+            return options.print_json({"checklist": str(page)})
+        print(page)
+        return 0
     wanted = {} if cases is None else {"cards": cases}
     done = overread.runs.report(
         runs,

@@ -17,7 +17,7 @@ from overread.cli.show import print_table, print_verdict
 
 if TYPE_CHECKING:
     from overread.engine import Tally
-    from overread.runs import Run
+    from overread.runs import PartDone, Run
 
 
 def _names() -> str:
@@ -55,7 +55,14 @@ Judges = Annotated[
 ]
 Edition = Annotated[str, Option(help="corrected (default) or authors.")]
 Out = Annotated[Path | None, Option(help="The run folder to write.")]
-StoreFile = Annotated[Path | None, Option(help="The reply store (.overread/store.sqlite).")]
+StoreFile = Annotated[
+    str | None,
+    Option(help="The reply store (.overread/store.sqlite), or the link of one that is served."),
+]
+Shard = Annotated[
+    str | None,
+    Option(help="I/N: ask only part I of N; in a Slurm array, the task's own by default."),
+]
 Limit = Annotated[int | None, Option(help="Take a seeded stratified sample of N cases.")]
 Only = Annotated[
     Path | None, Option(help="Ask only about the cases this file names: txt, csv or jsonl.")
@@ -64,7 +71,14 @@ Settings = Annotated[
     list[str] | None,
     Option("--set", help="KEY=VALUE, a rule or option. Repeatable.", completes="settings"),
 ]
-Engine = Annotated[str, Option(help="local.")]
+Engine = Annotated[
+    str | None, Option(help="local (default), or ray: the actors of a Ray cluster ask.")
+]
+Address = Annotated[
+    str | None,
+    Option(help="auto, or HOST:PORT of a Ray cluster to join; else one is started here."),
+]
+Actors = Annotated[int | None, Option(help="How many Ray actors ask each model.")]
 Concurrency = Annotated[int | None, Option(help="Most calls under way, for each model.")]
 Fresh = Annotated[
     bool, Option("--fresh", help="Ask everything again; what was kept before is not used.")
@@ -136,8 +150,6 @@ def of_a_run(given: Mapping[str, Any]) -> dict[str, Any] | None:
 
     None where a study is named, beside which nothing that it says itself may be given.
     """
-    if given["engine"] != "local":
-        raise BadInput(f"--engine {given['engine']}: this version has the engine local.")
     if not given["benchmark"].endswith(".toml"):
         if given["cases"] is None:
             raise BadInput("--cases is missing. Give a case file, or phantom:480 to try it out.")
@@ -152,6 +164,16 @@ def of_a_run(given: Mapping[str, Any]) -> dict[str, Any] | None:
     return None
 
 
+def engine_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Where trials are asked, of a command's options: what was said, and was checked."""
+    from overread.runs import Engine
+
+    said = {name: given[name] for name in ("engine", "address", "actors")}
+    said["engine"] = said["engine"] or "local"
+    Engine(*said.values()).check()
+    return said
+
+
 def print_headline(run: Run, *, wide: bool = False) -> None:
     """The answer for each reader, and the first table; the page has the others, and the figures."""
     tables = [exhibit for exhibit in run.exhibits.values() if isinstance(exhibit, Table)]
@@ -164,8 +186,24 @@ def print_headline(run: Run, *, wide: bool = False) -> None:
     print(f"{said}{': ' * bool(said)}{run.folder / 'report.html'}", flush=True)
 
 
+def _print_part(done: PartDone) -> None:
+    """What became of a part, and what is to be done when all parts are asked."""
+    table = Table(
+        name="part",
+        title=f"Part {done.part} of {done.benchmark}",
+        columns=("reader", "trials", "answered", "kept or shared", "failed"),
+        rows=tuple(
+            (one.reader, *(f"{n:,}" for n in (one.trials, one.answered, one.kept, one.failed)))
+            for one in done.asked
+        ),
+        notes=("A part is not measured: merge the stores, and run without --shard.",),
+        signature=f"replies in {done.store}",
+    )
+    print_table(table)
+
+
 def finish(
-    runs: Iterable[Run],
+    runs: Iterable[Run | PartDone],
     *,
     json: bool,
     judged: bool = False,
@@ -177,9 +215,22 @@ def finish(
     Each is printed when it is there: what comes after it may fail. `judged`: only judges were
     asked, and the same command again would ask nobody else.
     """
-    missing = []
+    from overread.runs import PartDone
+
+    missing: list[Run] = []
+    short = False
     again = "without --fresh" if fresh else "again"
     for run in runs:
+        if isinstance(run, PartDone):
+            (print_json if json else _print_part)(run)
+            if run.failed:
+                reasons = sum((Counter(one.reasons) for one in run.asked), Counter[str]())
+                tell(
+                    f"{run.failed} trials of part {run.part} are unanswered"
+                    f"{_reasons(reasons)}. Run the same command {again} to resume."
+                )
+                short = True
+            continue
         if run.unjudged or (run.unanswered and not judged):
             missing.append(run)
         if json:
@@ -194,15 +245,21 @@ def finish(
             (run.unjudged, "questions to judges are unanswered", judging),
         ):
             if count:
-                tell(f"{count} {what}{_reasons(tallies)}. Run the same command {again} to resume.")
-    return 3 if missing else 0
+                tell(
+                    f"{count} {what}{_reasons_of(tallies)}. Run the same command {again} to resume."
+                )
+    return 3 if missing or short else 0
 
 
-def _reasons(tallies: Mapping[str, Tally]) -> str:
+def _reasons_of(tallies: Mapping[str, Tally]) -> str:
     """` (HTTP 400 × 12)`, as far as this command saw it."""
     reasons: Counter[str] = Counter()
     for tally in tallies.values():
         reasons.update(tally.reasons)
+    return _reasons(reasons)
+
+
+def _reasons(reasons: Mapping[str, int]) -> str:
     told = counted(reasons)
     return f" ({told})" if told else ""
 

@@ -27,8 +27,11 @@ def run(
     limit: options.Limit = None,
     only: options.Only = None,
     set_: options.Settings = None,
-    engine: options.Engine = "local",
+    engine: options.Engine = None,
+    address: options.Address = None,
+    actors: options.Actors = None,
     concurrency: options.Concurrency = None,
+    shard: options.Shard = None,
     fresh: options.Fresh = False,
     on_a_page: Annotated[
         bool, Option("--watch", help="Serve a page of the run on this machine while it goes.")
@@ -38,10 +41,17 @@ def run(
 ) -> int:
     """Put a benchmark to one or more models and measure what they say.
 
+    With --shard, ask a part of it into a store of its own and measure nothing; overread store merge
+    unites the stores, and the same command without --shard finds everything answered.
+
     Example: overread run grounding --cases phantom:480 --reader control:looks
     """
+    where = options.engine_of(locals())
     asked = options.of_a_run(locals())
-    done: Iterable[runs.Run]
+    part = runs.part_of(shard, options.tell)
+    done: Iterable[runs.Run | runs.PartDone]
+    if part is not None and on_a_page:
+        raise BadInput("--watch does not go with --shard: a part has no page. Leave it out.")
     if asked is None:
         if on_a_page:
             raise BadInput(
@@ -49,10 +59,22 @@ def run(
                 "while it goes."
             )
         study = Path(benchmark)
-        done = runs.run_study(study, store=store, fresh=fresh, watch=watch, tell=options.tell)
+        done = runs.run_study(
+            study,
+            store=store,
+            fresh=fresh,
+            part=part,
+            **({} if engine is None else where),
+            watch=watch,
+            tell=options.tell,
+        )
+    elif part is not None:
+        done = [runs.run_part(**asked, **where, part=part, concurrency=concurrency, watch=watch)]
     else:
         live = runs.watch_from_outside if on_a_page else None
-        done = [runs.run(**asked, out=out, concurrency=concurrency, watch=watch, live=live)]
+        done = [
+            runs.run(**asked, **where, out=out, concurrency=concurrency, watch=watch, live=live)
+        ]
     return options.finish(done, json=json, fresh=fresh, wide=wide)
 
 
@@ -67,8 +89,11 @@ def plan(
     limit: options.Limit = None,
     only: options.Only = None,
     set_: options.Settings = None,
-    engine: options.Engine = "local",
+    engine: options.Engine = None,
+    address: options.Address = None,
+    actors: options.Actors = None,
     concurrency: options.Concurrency = None,
+    shard: options.Shard = None,
     requests: Annotated[
         Path | None, Option(help="Also write every request here, for recorded: models.")
     ] = None,
@@ -90,18 +115,25 @@ def plan(
 
     Example: overread plan grounding --cases phantom:480 --reader control:looks
     """
+    where = options.engine_of(locals())
     asked = options.of_a_run(locals())
+    part = runs.part_of(shard, options.tell)
     if batch is not None:
+        if part is not None:
+            raise BadInput("--batch and --shard: a batch is of all cases. Leave --shard out.")
         return _plan_batch(asked, batch, batch_limits or "openai", requests, json=json)
     if batch_limits is not None:
         raise BadInput("--batch-limits: there is no --batch. Give a folder for the files.")
     if asked is not None:
-        forecasts = runs.plan(**asked, requests=requests)
-        tables = _forecast_table("What a run would ask", forecasts), *_reach_tables(forecasts)
+        forecasts = runs.plan(**asked, requests=requests, part=part)
+        asks = "What a run would ask" if part is None else f"What part {part} of a run would ask"
+        tables = _forecast_table(asks, forecasts), *_reach_tables(forecasts)
         return options.print_found(forecasts, *tables, json=json, wide=wide)
     if requests is not None:
         raise BadInput("--requests does not go with a study file. Plan its runs one by one.")
-    planned = runs.plan_study(Path(benchmark), store=store, fresh=fresh, tell=options.tell)
+    planned = runs.plan_study(
+        Path(benchmark), store=store, fresh=fresh, part=part, tell=options.tell
+    )
     if json:
         return options.print_json(list(planned))
     for run in planned:
@@ -343,6 +375,9 @@ def judge(
     judge: options.Judges = None,
     store: options.StoreFile = None,
     set_: options.Settings = None,
+    engine: options.Engine = None,
+    address: options.Address = None,
+    actors: options.Actors = None,
     concurrency: options.Concurrency = None,
     fresh: options.Fresh = False,
     wide: options.Wide = False,
@@ -354,11 +389,13 @@ def judge(
 
     Example: overread judge imported --judge control:lexical-judge
     """
+    where = options.engine_of(locals())
     done = runs.judge(
         run,
         judge or [],
         store=store,
         settings=options.settings_from(set_),
+        **where,
         concurrency=concurrency,
         fresh=fresh,
         watch=watch,

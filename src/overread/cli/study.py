@@ -121,6 +121,9 @@ def analyse(
         list[str] | None,
         Option(help="READER=FOLDER of the paper's filled sheets; then STUDY is a run. Repeatable."),
     ] = None,
+    audit: Annotated[
+        Path | None, Option(help="A study of what its readers did not agree on, read to its end.")
+    ] = None,
     early: Annotated[
         bool, Option("--early", help="Open the key although somebody still reads.")
     ] = False,
@@ -135,7 +138,9 @@ def analyse(
         places = {reader: Path(place) for reader, place in named.items()}
         found = overread.runs.study_sheets(folder, places)
     else:
-        found = overread.runs.study_analyse(folder, run=run, margin=margin, early=early)
+        found = overread.runs.study_analyse(
+            folder, run=run, margin=margin, early=early, audit=audit
+        )
     if json:
         return options.print_json(found)
     for table in overread.runs.study_tables(found):

@@ -19,17 +19,10 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
-from overread.case import BadInput, Inline, Reader, ReaderFailure, Reply, Request, Source, Trial
-from overread.engine.pace import Pace
-from overread.engine.store import Asker, Kept, Row, Store
-from overread.engine.studio import (
-    Slot,
-    SourceDigest,
-    Studio,
-    digests,
-    reply_key,
-    request_digest,
-)
+from overread.case import BadInput, Reader, Reply, Request, Trial
+from overread.engine.crew import Crew, Hire, LocalCrew, Outcome, Queue, Tally, Wanted
+from overread.engine.reply_store import Asker, Kept, ReplyStore, Row
+from overread.engine.studio import Slot, Studio, digests, reply_key, request_digest
 
 T = TypeVar("T")
 
@@ -44,58 +37,30 @@ _BEAT = 15.0
 _GRACE = 20.0  # seconds that calls under way get after a request to stop
 
 
-class Tally(msgspec.Struct):
-    """What happened so far; progress displays read it while `ask` writes it."""
-
-    planned: int = 0
-    kept: int = 0
-    shared: int = 0
-    answered: int = 0
-    failed: int = 0
-    retried: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
-    slots: int = 0
-    began: float = msgspec.field(default_factory=time.monotonic)
-    waiting: bool = False
-    stops_early: bool = True
-    stopped: str | None = None
-    reasons: Counter[str] = msgspec.field(default_factory=Counter)
-
-    @property
-    def settled(self) -> int:
-        return self.kept + self.shared + self.answered + self.failed
-
-
-class _Item(msgspec.Struct, frozen=True, gc=False):
-    key: bytes
-    digest: bytes
-    pictures: dict[Slot, bytes]
-    request: Request
-    # Which case it is about, where the reader is told.
-    case: str
-
-
 async def ask(
     plan: Plan,
     reader: Reader,
-    store: Store,
+    store: ReplyStore,
     studio: Studio,
     *,
     dataset: int,
     tally: Tally | None = None,
     stop: asyncio.Event | None = None,
     judges: bool = False,
+    crew: Hire | None = None,
 ) -> Tally:
     """Have every trial of the plan answered in the store, or recorded as failed with its reason.
 
     `plan` is called again for another pass when a second process was asking some of the same
     trials. `stop` ends it gracefully: calls under way finish, nothing new begins. `judges`: the
-    reader was enrolled as a judge.
+    reader was enrolled as a judge. `crew`: who shows and asks, in place of this process.
     """
+    tally, stop = tally or Tally(), stop or asyncio.Event()
+    limits = reader.limits
     asking = _Asking(
         *(plan, reader, store, studio, dataset, store.asker(reader, judges=judges)),
-        *(Pace(reader.limits), tally or Tally(), stop or asyncio.Event()),
+        crew(limits, tally, stop) if crew else LocalCrew(reader, studio, limits, tally, stop),
+        *(tally, stop),
     )
     try:
         while await asking.one_pass():
@@ -107,20 +72,14 @@ async def ask(
     return asking.tally
 
 
-def _set_event() -> asyncio.Event:
-    event = asyncio.Event()
-    event.set()
-    return event
-
-
 class _Asking(msgspec.Struct):
     plan: Plan
     reader: Reader
-    store: Store
+    store: ReplyStore
     studio: Studio
     dataset: int
     asker: Asker
-    pace: Pace
+    crew: Crew
     tally: Tally
     stop: asyncio.Event
     under_way: set[bytes] = set()
@@ -138,8 +97,6 @@ class _Asking(msgspec.Struct):
     )
     something_to_commit: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
     closing: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
-    # Set when the trial before has its place in line; nobody comes before the first.
-    turn: asyncio.Event = msgspec.field(default_factory=_set_event)
     committed: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
 
     def close(self) -> None:
@@ -156,15 +113,14 @@ class _Asking(msgspec.Struct):
 
     async def one_pass(self) -> bool:
         """Plan, ask, commit. True when another process still holds some of the trials."""
-        queue: asyncio.Queue[_Item | None] = asyncio.Queue(2 * _CHUNK)
-        # More workers than slots: while some wait for a reply, others render the next pictures.
-        crew = self.reader.limits.concurrency + 2 * self.studio.threads
+        queue: Queue = asyncio.Queue(2 * _CHUNK)
+        crew = self.crew
         async with asyncio.TaskGroup() as group:
             committer = group.create_task(self._commit_groups())
             heart = group.create_task(self._beat())
-            workers = [group.create_task(self._work(queue)) for _ in range(crew)]
+            workers = [group.create_task(crew.work(queue, self._settled)) for _ in range(crew.size)]
             # A task of its own: a full queue must not keep a request to stop waiting.
-            filler = group.create_task(self._fill(queue, crew))
+            filler = group.create_task(self._fill(queue))
             await self._finish([filler, *workers])
             self.closing.set()
             self.something_to_commit.set()
@@ -181,7 +137,7 @@ class _Asking(msgspec.Struct):
             await asyncio.sleep(_BEAT)
             await self._in_writer(self.store.beat)
 
-    async def _fill(self, queue: asyncio.Queue[_Item | None], crew: int) -> bool:
+    async def _fill(self, queue: Queue) -> bool:
         """Queue what is ours to ask, then an end for each worker."""
         elsewhere = False
         for chunk in chunks(self.plan(), _CHUNK, first=32):
@@ -208,17 +164,17 @@ class _Asking(msgspec.Struct):
         else:
             self.whole = True
             self._stop_if_nothing_is_seen()
-        for _ in range(crew):
+        for _ in range(self.crew.size):
             await queue.put(None)
         return elsewhere
 
-    async def _keyed(self, chunk: list[Trial]) -> list[_Item]:
+    async def _keyed(self, chunk: list[Trial]) -> list[Wanted]:
         """The trials of a chunk that are not under way, each key once."""
         traits, tally = self.reader.traits, self.tally
         requests = [trial.request.for_reader(traits) for trial in chunk]
-        if await _digest_sources(requests, self.studio):
+        if await self.studio.digest(requests):
             await self._in_writer(self.studio.sources.keep)
-        items: dict[bytes, _Item] = {}
+        items: dict[bytes, Wanted] = {}
         shared = 0
         for trial, request in zip(chunk, requests, strict=True):
             try:
@@ -237,96 +193,25 @@ class _Asking(msgspec.Struct):
                 continue
             self.under_way.add(key)
             self.store.under_way.add(key)
-            items[key] = _Item(key, digest, pictures, request, trial.case if told else "")
+            items[key] = Wanted(key, digest, pictures, request, trial.case if told else "")
         if self.first_pass:
             tally.planned += len(chunk)
             tally.shared += shared
         return list(items.values())
 
-    # ------------------------------------------------------------ calling the reader
+    # ------------------------------------------------------------ what came of a trial
 
-    async def _work(self, queue: asyncio.Queue[_Item | None]) -> None:
-        while (item := await queue.get()) is not None:
-            if self.stop.is_set():
-                self._let_go([item.key])  # its claim goes with the store's closing
-                continue
-            earlier, self.turn = self.turn, asyncio.Event()
-            own = self.turn
-            try:
-                await self._settle(item, earlier, own)
-            finally:
-                own.set()
-
-    async def _settle(self, item: _Item, earlier: asyncio.Event, own: asyncio.Event) -> None:
-        """Show, ask and keep one trial.
-
-        Who is asked one at a time is asked in the order of the plan, whichever picture is ready
-        first: what is timed is compared with what was asked just before. So a trial waits until the
-        `earlier` one stands in line for the reader, and then lets the next one.
-        """
-        try:
-            prompt = await self.studio.show(item.request, item.digest, item.pictures)
-        except BadInput as error:
-            self.unseen = f"picture: {error}"
-            self._fail(item.key, self.unseen)
-            self._stop_if_nothing_is_seen()
-            return
-        if item.case:
-            prompt = msgspec.structs.replace(prompt, case=item.case)
-        if not prompt.decoding.greedy:
-            prompt = msgspec.structs.replace(prompt, draw=item.key.hex())
-        limits, attempt, waited = self.reader.limits, 0, 0.0
-        if limits.concurrency == 1:
-            await earlier.wait()
-        while True:
-            attempt += 1
-            await self.pace.acquire()
-            own.set()
-            if self.stop.is_set():  # it waited for a slot: nothing new begins
-                self.pace.give_back()
-                self._let_go([item.key])
-                return
-            began = time.monotonic()
-            try:
-                reply = await self.reader.reply(prompt)
-            except ReaderFailure as failure:
-                self.pace.heard(failure)
-                demand = failure.retry_after or 0.0
-                patient = waited + demand <= limits.patience
-                if failure.heals and attempt < limits.attempts and patient:
-                    waited += demand
-                    self.tally.retried += 1
-                    if await self._wait(failure, attempt):
-                        continue
-                    self._let_go([item.key])
-                    return
-                self.pace.give_back()
-                reason = failure.reason
-                if failure.heals and not patient:
-                    reason = _told_to_wait(reason, demand, limits.patience)
-                tries = f" (after {attempt} attempts)" if attempt > 1 else ""
-                self._fail(item.key, reason + tries)
-                return
-            tokens = (reply.tokens_in or 0) + (reply.tokens_out or 0)
-            self.pace.succeeded(time.monotonic() - began, tokens)
-            await self._keep(item.key, reply)
-            return
-
-    async def _wait(self, failure: ReaderFailure, attempt: int) -> bool:
-        """Wait before another attempt; False when the run is to stop instead.
-
-        A call that was turned away keeps its slot meanwhile: another would be turned away too.
-        """
-        if not failure.throttled:
-            self.pace.give_back()
-        try:
-            await asyncio.wait_for(self.stop.wait(), self.pace.delay(failure, attempt))
-        except TimeoutError:
-            return True
-        finally:
-            if failure.throttled:
-                self.pace.give_back()
-        return False
+    async def _settled(self, item: Wanted, outcome: Outcome) -> None:
+        if outcome is None:
+            self._let_go([item.key])  # its claim goes with the store's closing
+        elif isinstance(outcome, Reply):
+            await self._keep(item.key, outcome)
+        else:
+            if outcome.unseen:
+                self.unseen = outcome.reason
+            self._fail(item.key, outcome.reason)
+            if outcome.unseen:
+                self._stop_if_nothing_is_seen()
 
     async def _finish(self, tasks: Sequence[asyncio.Task[Any]]) -> None:
         """Wait for filler and workers; once asked to stop, no longer than the grace period."""
@@ -348,7 +233,6 @@ class _Asking(msgspec.Struct):
         tally.answered += 1
         tally.tokens_in += reply.tokens_in or 0
         tally.tokens_out += reply.tokens_out or 0
-        tally.slots = int(self.pace.slots)
         self.replies.append((key, self.dataset, reply))
         self.size += len(reply.text) + len(reply.reasoning or "")
         self.something_to_commit.set()
@@ -411,39 +295,6 @@ class _Asking(msgspec.Struct):
         )
 
 
-async def _digest_sources(requests: list[Request], studio: Studio) -> bool:
-    """Read what must be read to name these requests; whether there was anything."""
-    unknown = list(studio.sources.unknown(requests))
-    loop = asyncio.get_running_loop()
-    # A share for each thread: handing one file over costs as much as digesting it.
-    shares = [unknown[at :: studio.threads] for at in range(min(studio.threads, len(unknown)))]
-    await asyncio.gather(
-        *[loop.run_in_executor(studio.pool, _digest, studio.sources, one) for one in shares]
-    )
-    return bool(unknown)
-
-
-def _digest(digest: SourceDigest, sources: Sequence[Source | Inline]) -> None:
-    """A file that is not there is an error of its own trials, found again when they are keyed."""
-    for source in sources:
-        with suppress(BadInput):
-            digest(source)
-
-
-def _told_to_wait(reason: str, demand: float, patience: float) -> str:
-    """The reason with what the server asked for in its kind, where every summary shows it."""
-    kind, colon, rest = reason.partition(":")
-    return f"{kind} (asks to wait {_spoken(demand)}; patience={patience:g}){colon}{rest}"
-
-
-def _spoken(seconds: float) -> str:
-    for unit, length in (("days", 86_400), ("hours", 3600), ("minutes", 60)):
-        if seconds >= 2 * length:
-            number = seconds / length
-            return f"{number:,.0f} {unit}" if number < 1e6 else "for ever"
-    return f"{seconds:.3g} seconds"
-
-
 # ------------- Plans: trials made anew at every call, taken in lists, and read back in their order
 
 Plan = Callable[[], Iterable[Trial]]
@@ -495,7 +346,7 @@ NOT_ASKED: Final = "not asked yet"
 def read_back(
     plan: Plan,
     reader: Reader,
-    store: Store,
+    store: ReplyStore,
     studio: Studio,
     given: Given | None = None,
     *,
@@ -546,7 +397,7 @@ def _keys(
         yield trial, key, NOT_ASKED
 
 
-def _filled_in(plan: Plan, reader: Reader, store: Store, studio: Studio, asker: Asker) -> bool:
+def _filled_in(plan: Plan, reader: Reader, store: ReplyStore, studio: Studio, asker: Asker) -> bool:
     """Whether the first log-probabilities of a reader are all of exactly 0 and 1.
 
     Few are not judged, nor is a control, which knows what it says.
@@ -576,14 +427,14 @@ class Lacking(NamedTuple):
 
 
 async def lacking(
-    plan: Plan, reader: Reader, store: Store, studio: Studio, *, judges: bool = False
+    plan: Plan, reader: Reader, store: ReplyStore, studio: Studio, *, judges: bool = False
 ) -> AsyncIterator[tuple[int, list[Lacking]]]:
     """How many trials of the plan there are, and those without a reply, chunk by chunk in order."""
     asker = store.asker(reader, judges=judges)
     traits = reader.traits
     for chunk in chunks(plan(), _CHUNK):
         requests = [trial.request.for_reader(traits) for trial in chunk]
-        if await _digest_sources(requests, studio):
+        if await studio.digest(requests):
             studio.sources.keep()
         found: list[Lacking] = []
         for trial, request in zip(chunk, requests, strict=True):

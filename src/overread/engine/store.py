@@ -11,15 +11,25 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Collection, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from overread.case import BadInput, Policy, Reader, Reply
 from overread.engine import store_file
+from overread.engine.reply_store import (
+    ANYBODY,
+    Asker,
+    Claimed,
+    Enrolled,
+    Enrolment,
+    Kept,
+    Listed,
+    Row,
+)
 from overread.engine.store_file import PATIENCE, Life, held_elsewhere
 
 if TYPE_CHECKING:
@@ -72,77 +82,37 @@ _LEAST_TIMED = 20
 _SILENCE = 60
 _VARIABLES = 30_000  # SQLite's default limit is 32,766 per statement
 
-Row = tuple[bytes, int, Reply]
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, TypeError, ValueError, RecursionError)
 
 
-class Asker(msgspec.Struct, frozen=True):
-    """A reader's row in the store, and the first row whose replies it is given."""
+class Session(msgspec.Struct):
+    """Who has a store open: a process, since when, and its row while it asks.
 
-    number: int | None = None
-    since: int = 0
-
-
-_ANYBODY = Asker()
-
-
-class Enrolment(msgspec.Struct, frozen=True, kw_only=True):
-    """A reader that is about to be asked.
-
-    `use` is what else tells two readers of one identity apart (what they are shown, how they
-    decode). `weights` says that other weights may stand behind the same identity, as they may
-    behind a server's address: then another label is refused. `judges` tells a judge from a reader
-    of the same name.
+    `last_row` was the newest reply then. `beat` is when it was last heard of, by the clock of who
+    writes.
     """
 
-    identity: str
-    label: str
-    judges: bool = False
-    use: str = ""
-    weights: bool = False
+    life: Life
+    opened: int
+    last_row: int
+    number: int = 0
+    beat: float = 0.0
+
+    def saw(self, at: int, row: int) -> bool:
+        """Whether a reply was there when the store was opened.
+
+        Within that second its row tells; later no more, for the number of a deleted row is used
+        again.
+        """
+        return at < self.opened or (at == self.opened and row <= self.last_row)
 
 
-class Kept(NamedTuple):
-    """A reply, when it was given and by which row of `readers`; 0 where that is not known.
-
-    `before`: it was there when the store was opened.
-    """
-
-    reply: Reply
-    at: int
-    reader: int
-    before: bool
-
-
-class Listed(msgspec.Struct, frozen=True):
-    """What is kept of one reader for one data set; times are "" where no reply has one."""
-
-    benchmark: str
-    dataset: str
-    policy: str
-    reader: str
-    replies: int
-    first: str
-    last: str
-
-
-class Claimed(msgspec.Struct, frozen=True):
-    """What came of claiming keys: ours to ask, already answered, or being asked by another.
-
-    `lately` counts those answered since this store was opened.
-    """
-
-    ours: set[bytes]
-    answered: set[bytes]
-    elsewhere: set[bytes]
-    lately: int = 0
-
-
-class Store:
+class Store(Enrolled):
     """A reply store. Reads go through one connection, writes through another behind a lock."""
 
     def __init__(self, path: Path | str, tell: Callable[[str], None] | None = None) -> None:
         self.path = Path(path)
+        self.named = self.shown = str(path)
         self._tell = tell
         fresh = not self.path.exists()
         if fresh:
@@ -163,16 +133,10 @@ class Store:
                 f"{self.path}: cannot be used as a reply store ({error}). "
                 "Give another file with --store, or move this one away."
             ) from None
-        self._last_row = _number(self._read, "SELECT max(rowid) FROM replies")
-        self._opened = int(time.time())
         self._lock = threading.Lock()
         self._read_lock = threading.Lock()
-        self.under_way: set[bytes] = set()  # what this process is asking, for all its readers
-        self.damaged = 0  # replies that could not be read, and are asked for again
-        self._askers: dict[tuple[str, str, bool], Asker] = {}
-        self._life = store_file.this_process()
-        self._owner = 0
-        self._beat = 0.0
+        super().__init__()
+        self._own = self.session(store_file.this_process())
         # Heartbeats of other places: which one, and when it was first seen by our own clock.
         self._heard: dict[int, tuple[object, float]] = {}
         self._encode = msgspec.msgpack.Encoder().encode
@@ -246,13 +210,26 @@ class Store:
             raise
         self._write.execute("COMMIT")
 
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """One transaction: what is done inside is done whole, or not at all."""
+        with self._lock, self._writing():
+            yield self._write
+
+    def rows(self, query: str) -> Iterator[Any]:
+        """The rows of a query, as they come; over a connection of its own."""
+        with closing(self._connect()) as connection:
+            yield from connection.execute(query)
+
+    def counts_from(self, identity: str, dataset: int) -> int:
+        """From which row of `readers` on replies to this data set count."""
+        with self._lock:
+            return counts_from(self._write, identity, (), dataset)
+
     def close(self) -> None:
         """Let go of claims and close. Replies are already committed."""
+        self.let_go(self._own)
         with self._lock:
-            if self._owner:
-                with self._writing():
-                    self._write.execute("DELETE FROM claims WHERE owner=?", (self._owner,))
-                    self._write.execute("DELETE FROM owners WHERE id=?", (self._owner,))
             self._read.close()
             self._write.close()
             if self._alone is not None:
@@ -264,6 +241,24 @@ class Store:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def session(self, life: Life) -> Session:
+        """What tells somebody who opens the store now from all others."""
+        return Session(
+            life, int(time.time()), _number(self._read, "SELECT max(rowid) FROM replies")
+        )
+
+    def join(self, one: Session) -> None:
+        """Give somebody who is about to ask a row in the store."""
+        with self._lock, self._loosely(), self._writing():
+            self._keep_alive(one)
+
+    def let_go(self, one: Session) -> None:
+        """Whoever leaves asks nothing any more."""
+        if one.number:
+            with self._lock, self._writing():
+                self._write.execute("DELETE FROM claims WHERE owner=?", (one.number,))
+                self._write.execute("DELETE FROM owners WHERE id=?", (one.number,))
+
     # ------------------------------------------------------------ readers
 
     def enrol(self, readers: Sequence[Enrolment], dataset: int, *, fresh: bool = False) -> None:
@@ -274,16 +269,24 @@ class Store:
         or, under a new label, in any. That is written down too, so a run that is broken off and
         resumed does not mix old and new; but a label under which nobody answered binds no other.
         """
+        self.keep_askers(readers, self.askers_of(readers, dataset, fresh=fresh))
+
+    def askers_of(
+        self, readers: Sequence[Enrolment], dataset: int, *, fresh: bool = False
+    ) -> list[Asker]:
+        """As `enrol`, for whoever keeps the rows: one for each reader."""
         labels = {one.label for one in readers}
+        found = []
         with self._lock, self._writing():
             last = _number(self._write, "SELECT seq FROM sqlite_sequence WHERE name='readers'")
             begins = last + 1
             numbers = [self._enrolled(one, dataset, begins if fresh else 0) for one in readers]
             for one, number in zip(readers, numbers, strict=True):
-                since = self._since(one.identity, labels, dataset)
+                since = counts_from(self._write, one.identity, labels, dataset)
                 if number < since:  # everything of this identity was begun anew since
                     number = self._add_reader(one)
-                self._askers[one.identity, one.label, one.judges] = Asker(number, since)
+                found.append(Asker(number, since))
+        return found
 
     def _enrolled(self, one: Enrolment, dataset: int, begins: int) -> int:
         """The row of a reader; a new one where none stands for its label, or where it begins."""
@@ -333,63 +336,48 @@ class Store:
         row = (one.identity, one.use, one.label, since, dataset, served)
         return int(self._write.execute(query, row).lastrowid or 0)
 
-    def _since(self, identity: str, labels: Collection[str], dataset: int) -> int:
-        """The first row that counts: where one of these labels, or one that answered, began."""
-        query = (  # a set is the same under another policy
-            "SELECT label, last, since FROM readers WHERE identity=? AND since > 0 "
-            "AND (dataset IS NULL OR dataset=? OR dataset IN (SELECT other.id FROM datasets own "
-            "JOIN datasets other USING (benchmark, dataset) WHERE own.id=?))"
-        )
-        begun = self._write.execute(query, (identity, dataset, dataset)).fetchall()
-        counts = (_whole(s) for label, last, s in begun if last is not None or label in labels)
-        return max(counts, default=0)
-
     def foresee(self, readers: Sequence[Enrolment], benchmark: str, dataset: str) -> None:
         """As `enrol`, for a forecast: refuses the same labels, and writes nothing down."""
+        self.keep_askers(readers, self.foreseen(readers, benchmark, dataset))
+
+    def foreseen(self, readers: Sequence[Enrolment], benchmark: str, dataset: str) -> list[Asker]:
+        """As `foresee`, for whoever keeps the rows: one for each reader."""
         query = "SELECT id FROM datasets WHERE benchmark=? AND dataset=?"
         labels = {one.label for one in readers}
         with self._lock:
-            found = _number(self._write, query, benchmark, dataset)
+            number = _number(self._write, query, benchmark, dataset)
             for one in readers:
                 self._check_label(one)
-                since = self._since(one.identity, labels, found)
-                self._askers[one.identity, one.label, one.judges] = Asker(None, since)
-
-    def asker(self, reader: Reader, *, judges: bool = False) -> Asker:
-        """The row of a reader that was enrolled; one that counts every reply for another."""
-        return self._askers.get((reader.identity, reader.name, judges), _ANYBODY)
-
-    def count_for(self, reader: Reader, asker: Asker) -> None:
-        """Count for a reader what counts for it in the process that asks it. Nothing is written."""
-        self._askers[reader.identity, reader.name, False] = asker
-
-    def enrolled(self, one: Enrolment) -> Asker:
-        """The same, of what was enrolled."""
-        return self._askers.get((one.identity, one.label, one.judges), _ANYBODY)
+            since = (counts_from(self._write, o.identity, labels, number) for o in readers)
+            return [Asker(None, first) for first in since]
 
     def note_served(self, reader: Reader, served: str, *, judges: bool = False) -> str:
         """Keep how the server lists a reader; returns how it did when it last answered, if else."""
-        asker = self.asker(reader, judges=judges)
+        before, asker = self.served_as(self.asker(reader, judges=judges), served)
+        self.count_for(reader, asker, judges=judges)
+        return before
+
+    def served_as(self, asker: Asker, served: str) -> tuple[str, Asker]:
+        """As `note_served`, for whoever keeps the rows: with the row from now on."""
         if not served or asker.number is None:
-            return ""
+            return "", asker
         with self._lock, self._writing():
             query = "SELECT identity, label, use, served FROM readers WHERE id=?"
             row = self._write.execute(query, (asker.number,)).fetchone()
             if row is None:
-                return ""
+                return "", asker
             if not row[3]:
                 query = "UPDATE readers SET served=? WHERE id=?"
                 self._write.execute(query, (served, asker.number))
             elif row[3] != served:
                 one = Enrolment(identity=row[0], label=row[1], use=row[2])
-                number = self._add_reader(one, served=served)
-                self._askers[reader.identity, reader.name, judges] = Asker(number, asker.since)
+                asker = Asker(self._add_reader(one, served=served), asker.since)
             query = (
                 "SELECT served FROM readers WHERE identity=? AND label=? AND use=? AND id>=? "
                 "AND last IS NOT NULL AND served<>'' ORDER BY id DESC LIMIT 1"
             )
             before = self._write.execute(query, (*row[:3], asker.since)).fetchone()
-        return str(before[0]) if before and before[0] != served else ""
+        return (str(before[0]) if before and before[0] != served else ""), asker
 
     def reader_rows(self, numbers: Sequence[int]) -> dict[int, tuple[str, str]]:
         """The label of these rows, and how their server listed them."""
@@ -398,29 +386,24 @@ class Store:
 
     # ------------------------------------------------------------ reading
 
-    def get(self, keys: Sequence[bytes], asker: Asker = _ANYBODY) -> dict[bytes, Kept]:
+    def get(
+        self, keys: Sequence[bytes], asker: Asker = ANYBODY, session: Session | None = None
+    ) -> dict[bytes, Kept]:
         """The replies that exist among these keys, and count; a damaged one does not exist."""
         query = "SELECT key, reply, reader, at, rowid FROM replies WHERE key IN"
-        found = {}
+        found, own = {}, session or self._own
         for key, value, reader, at, row in self._select(query, keys):
-            reply, by = self._decoded(value), _whole(reader)
+            reply, by = self.decoded(value), _whole(reader)
             if reply is not None and by >= asker.since:
-                found[key] = Kept(reply, _whole(at), by, self._before(_whole(at), row))
+                found[key] = Kept(reply, _whole(at), by, own.saw(_whole(at), row))
         return found
 
-    def _before(self, at: int, row: int) -> bool:
-        """Whether a reply was there when this store was opened.
-
-        Within that second its row tells; later no more, for the number of a deleted row is used
-        again.
-        """
-        return at < self._opened or (at == self._opened and row <= self._last_row)
-
-    def known(self, keys: Sequence[bytes], asker: Asker = _ANYBODY) -> set[bytes]:
+    def known(self, keys: Sequence[bytes], asker: Asker = ANYBODY) -> set[bytes]:
         """Which of these keys have a reply."""
         return set(self.get(keys, asker))
 
-    def _decoded(self, value: Any) -> Reply | None:
+    def decoded(self, value: Any) -> Reply | None:
+        """A reply as the file has it; None of one that is damaged."""
         try:
             return self._decode(value)
         except _UNREADABLE:
@@ -470,7 +453,7 @@ class Store:
 
     def _select(self, query: str, keys: Sequence[bytes | int]) -> list[Any]:
         with self._read_lock:
-            return _over(self._read, query, keys)
+            return over(self._read, query, keys)
 
     # ------------------------------------------------------------ writing
 
@@ -488,7 +471,7 @@ class Store:
         self,
         replies: Sequence[Row],
         failures: Sequence[tuple[bytes, int, str]],
-        asker: Asker = _ANYBODY,
+        asker: Asker = ANYBODY,
     ) -> None:
         """Keep replies and record failures in one transaction; their claims are let go.
 
@@ -496,77 +479,74 @@ class Store:
         and against a busy event loop retaking it is what costs (measured).
         """
         now, by = int(time.time()), asker.number
-        encoded = [(k, d, self._encode(_storable(reply)), by, now) for k, d, reply in replies]
+        encoded = [(k, d, self._encode(storable(reply)), by, now) for k, d, reply in replies]
         # A reason may quote a server's bytes; SQLite keeps text only as UTF-8.
         failed = [(k, d, r.encode("utf-8", "replace").decode(), by) for k, d, r in failures]
         answered = [row[0] for row in replies]
         with self._lock, self._writing():
             if asker.since:  # what counts no more makes room
                 older = f"DELETE FROM replies WHERE coalesce(reader, 0) < {asker.since:d}"  # noqa: S608
-                _over(self._write, f"{older} AND key IN", answered)
-            self._insert("INSERT OR IGNORE INTO replies VALUES", encoded)
-            self._insert("INSERT OR REPLACE INTO failures VALUES", failed)
+                over(self._write, f"{older} AND key IN", answered)
+            insert(self._write, "INSERT OR IGNORE INTO replies VALUES", encoded)
+            insert(self._write, "INSERT OR REPLACE INTO failures VALUES", failed)
             if encoded and by is not None:
                 self._write.execute("UPDATE readers SET last=? WHERE id=?", (now, by))
             if _number(self._write, "SELECT EXISTS (SELECT 1 FROM failures)"):
-                _over(self._write, "DELETE FROM failures WHERE key IN", answered)
+                over(self._write, "DELETE FROM failures WHERE key IN", answered)
             done = answered + [row[0] for row in failed]
-            _over(self._write, "DELETE FROM claims WHERE key IN", done)
-
-    def _insert(self, query: str, rows: Sequence[tuple[object, ...]]) -> None:
-        if not rows:
-            return
-        width = len(rows[0])
-        step = _VARIABLES // width
-        for start in range(0, len(rows), step):
-            part = rows[start : start + step]
-            marks = ",".join(["(" + ",".join("?" * width) + ")"] * len(part))
-            values = [value for row in part for value in row]
-            self._write.execute(f"{query} {marks}", values)
+            over(self._write, "DELETE FROM claims WHERE key IN", done)
 
     # ------------------------------------------------------------ claims
 
-    def claim(self, keys: Sequence[bytes], asker: Asker = _ANYBODY) -> Claimed:
+    def claim(
+        self, keys: Sequence[bytes], asker: Asker = ANYBODY, session: Session | None = None
+    ) -> Claimed:
         """Take the keys that nobody has answered or is asking; dead processes' claims lapse.
 
         A damaged reply is taken away, and with it the answer to its key.
         """
+        own = session or self._own
         with self._lock, self._loosely(), self._writing():
-            self._keep_alive()
+            self._keep_alive(own)
             query = "SELECT key, rowid, at, reader, reply FROM replies WHERE key IN"
             answered: dict[bytes, bool] = {}
             damaged: list[bytes] = []
             nobodys: list[bytes] = []
-            for key, row, at, reader, value in _over(self._write, query, keys):
-                if self._decoded(value) is None:
+            for key, row, at, reader, value in over(self._write, query, keys):
+                if self.decoded(value) is None:
                     damaged.append(key)
                 elif _whole(reader) >= asker.since:
-                    answered[key] = self._before(_whole(at), row)
+                    answered[key] = own.saw(_whole(at), row)
                     if reader is None:
                         nobodys.append(key)
-            _over(self._write, "DELETE FROM replies WHERE key IN", damaged)
+            over(self._write, "DELETE FROM replies WHERE key IN", damaged)
             self.damaged += len(damaged)
             if nobodys and asker.number is not None:
                 # Replies of format 1 are the reader's whose key they have.
                 query = f"UPDATE replies SET reader={asker.number:d} WHERE key IN"  # noqa: S608
-                _over(self._write, query, nobodys)
+                over(self._write, query, nobodys)
                 query = "UPDATE readers SET last=coalesce(last, 0) WHERE id=?"
                 self._write.execute(query, (asker.number,))
             lately = sum(not before for before in answered.values())
             wanted = [key for key in keys if key not in answered]
             before = self._write.total_changes
-            self._insert("INSERT OR IGNORE INTO claims VALUES", [(k, self._owner) for k in wanted])
+            insert(
+                self._write,
+                "INSERT OR IGNORE INTO claims VALUES",
+                [(k, own.number) for k in wanted],
+            )
             if self._write.total_changes - before == len(wanted):
-                return Claimed(set(wanted), set(answered), set(), lately)
-            query = f"SELECT key FROM claims WHERE owner={self._owner:d} AND key IN"  # noqa: S608
-            ours = {row[0] for row in _over(self._write, query, keys)}
-        return Claimed(ours, set(answered), set(wanted) - ours, lately)
+                return Claimed(set(wanted), set(answered), set(), lately, len(damaged))
+            query = f"SELECT key FROM claims WHERE owner={own.number:d} AND key IN"  # noqa: S608
+            ours = {row[0] for row in over(self._write, query, keys)}
+        return Claimed(ours, set(answered), set(wanted) - ours, lately, len(damaged))
 
-    def beat(self) -> None:
+    def beat(self, session: Session | None = None) -> None:
         """Say that this process still asks what it has claimed."""
-        if self._owner:
+        own = session or self._own
+        if own.number:
             with self._lock, self._loosely(), self._writing():
-                self._keep_alive()
+                self._keep_alive(own)
 
     @contextmanager
     def _loosely(self) -> Iterator[None]:
@@ -581,34 +561,34 @@ class Store:
         finally:
             self._write.execute("PRAGMA synchronous=FULL")
 
-    def _keep_alive(self) -> None:
-        """Say that this process lives, and let go what dead ones claimed. Inside a transaction.
+    def _keep_alive(self, own: Session) -> None:
+        """Say that somebody lives, and let go what dead ones claimed. Inside a transaction.
 
         Nobody's clock is believed: of a process at another place, where its number says nothing,
         the heartbeat counts, and whether it changed while our own clock ran.
         """
         now = time.monotonic()
-        if self._owner and now - self._beat < _BEAT_EVERY:
+        if own.number and now - own.beat < _BEAT_EVERY:
             return
         query = "SELECT id, place, pid, began, beat FROM owners WHERE id<>?"
-        for row in self._write.execute(query, (self._owner,)).fetchall():
+        for row in self._write.execute(query, (own.number,)).fetchall():
             if not self._lives(row, now):
                 self._write.execute("DELETE FROM owners WHERE id=?", row[:1])
         # With the claims of those whose row was lost or damaged.
         self._write.execute(
             "DELETE FROM claims WHERE owner<>? AND NOT EXISTS "
             "(SELECT 1 FROM owners WHERE id=owner)",
-            (self._owner,),
+            (own.number,),
         )
         query = "INSERT OR REPLACE INTO owners VALUES (?,?,?,?,?)"
-        said = (self._owner or None, *self._life, int(now * 1000))
-        self._owner = int(self._write.execute(query, said).lastrowid or 0)
-        self._beat = now
+        said = (own.number or None, *own.life, int(now * 1000))
+        own.number = int(self._write.execute(query, said).lastrowid or 0)
+        own.beat = now
 
     def _lives(self, row: tuple[int, object, object, object, object], now: float) -> bool:
         owner, place, pid, began, beat = row
         if isinstance(place, str) and isinstance(pid, int) and isinstance(began, int) and pid > 0:
-            known = store_file.alive(Life(place, pid, began), self._life)
+            known = store_file.alive(Life(place, pid, began), self._own.life)
             if known is not None:
                 return known
         if owner not in self._heard or self._heard[owner][0] != beat:
@@ -630,7 +610,7 @@ class Store:
     def keep_sources(self, rows: Sequence[tuple[str, int, int, bytes, int]]) -> None:
         """Remember (path, size, mark, digest, dataset)."""
         with self._lock, self._writing():
-            self._insert("INSERT OR REPLACE INTO sources VALUES", rows)
+            insert(self._write, "INSERT OR REPLACE INTO sources VALUES", rows)
 
     # ------------------------------------------------------------ forgetting
 
@@ -691,7 +671,7 @@ class Store:
             )
 
 
-def _over(connection: sqlite3.Connection, query: str, keys: Sequence[bytes | int]) -> list[Any]:
+def over(connection: sqlite3.Connection, query: str, keys: Sequence[bytes | int]) -> list[Any]:
     """The rows of a query that ends in `IN`, over however many keys."""
     found: list[Any] = []
     for start in range(0, len(keys), _VARIABLES):
@@ -699,6 +679,33 @@ def _over(connection: sqlite3.Connection, query: str, keys: Sequence[bytes | int
         marks = ",".join("?" * len(part))
         found += connection.execute(f"{query} ({marks})", part).fetchall()
     return found
+
+
+def insert(connection: sqlite3.Connection, query: str, rows: Sequence[tuple[object, ...]]) -> None:
+    """Insert rows by as few statements as can be; the query ends in `VALUES`."""
+    if not rows:
+        return
+    width = len(rows[0])
+    step = _VARIABLES // width
+    for start in range(0, len(rows), step):
+        part = rows[start : start + step]
+        marks = ",".join(["(" + ",".join("?" * width) + ")"] * len(part))
+        values = [value for row in part for value in row]
+        connection.execute(f"{query} {marks}", values)
+
+
+def counts_from(
+    connection: sqlite3.Connection, identity: str, labels: Collection[str], dataset: int
+) -> int:
+    """The first row that counts: where one of these labels, or one that answered, began."""
+    query = (  # a set is the same under another policy
+        "SELECT label, last, since FROM readers WHERE identity=? AND since > 0 "
+        "AND (dataset IS NULL OR dataset=? OR dataset IN (SELECT other.id FROM datasets own "
+        "JOIN datasets other USING (benchmark, dataset) WHERE own.id=?))"
+    )
+    begun = connection.execute(query, (identity, dataset, dataset)).fetchall()
+    counts = (_whole(s) for label, last, s in begun if last is not None or label in labels)
+    return max(counts, default=0)
 
 
 def _number(connection: sqlite3.Connection, query: str, *values: object) -> int:
@@ -724,7 +731,7 @@ def moment(at: object) -> str:
         return ""
 
 
-def _storable(reply: Reply) -> Reply:
+def storable(reply: Reply) -> Reply:
     """The reply with half characters (lone surrogates) replaced: no file can hold those."""
     text = reply.text
     if text.isascii():

@@ -9,17 +9,17 @@ from __future__ import annotations
 import asyncio
 import functools
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from hashlib import blake2b
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import msgspec
 
 import overread.case as oc
 from overread import imaging
 from overread.case import BadInput, Clip, Inline, Overlay, Request, Shown, ShownClip, Source
-from overread.engine.store import Store
 from overread.imaging import RENDERER, Cache, Place, is_archive, place, stamp
 
 # ---------------------------------------------------------------- names
@@ -155,6 +155,17 @@ class Studio:
             messages.append(oc.PromptMessage(message.role, tuple(parts)))
         return oc.Prompt(tuple(messages), request.decoding, digest.hex(), topic=request.topic)
 
+    async def digest(self, requests: list[Request]) -> bool:
+        """Read what must be read to name these requests; whether there was anything."""
+        unknown = list(self.sources.unknown(requests))
+        loop = asyncio.get_running_loop()
+        # A share for each thread: handing one file over costs as much as digesting it.
+        shares = [unknown[at :: self.threads] for at in range(min(self.threads, len(unknown)))]
+        await asyncio.gather(
+            *[loop.run_in_executor(self.pool, self.sources.learn, one) for one in shares]
+        )
+        return bool(unknown)
+
     async def _rendered_once(self, picture: Slot, key: bytes) -> Shown | ShownClip:
         """Render in a thread; those who ask meanwhile await it without a thread of their own.
 
@@ -218,10 +229,17 @@ class Studio:
 _MOST = 100_000
 
 
+class Shelf(Protocol):
+    """Where digests are kept: the store."""
+
+    def source(self, path: str, size: int, mark: int) -> bytes | None: ...
+    def keep_sources(self, rows: Sequence[tuple[str, int, int, bytes, int]]) -> None: ...
+
+
 class Sources:
     """Knows the digest of every source; reads a file only if neither memory nor store has it."""
 
-    def __init__(self, store: Store, dataset: int) -> None:
+    def __init__(self, store: Shelf, dataset: int) -> None:
         self._store = store
         self._dataset = dataset
         self._known: dict[Source | Inline, Place] = {}
@@ -230,6 +248,12 @@ class Sources:
     def __call__(self, source: Source | Inline) -> bytes:
         """The digest; reads the file if it must. Raises BadInput for a file that is not there."""
         return self._file(source).digest
+
+    def learn(self, sources: Sequence[Source | Inline]) -> None:
+        """A file that is not there is an error of its own trials, found again when it is named."""
+        for source in sources:
+            with suppress(BadInput):
+                self(source)
 
     def peek(self, source: Source | Inline) -> bytes | None:
         """The digest if it is known without reading the file."""

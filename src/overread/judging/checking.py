@@ -49,6 +49,14 @@ def people_said(
 
     A row about no reply of the run is refused, and so are two that say different things of one.
     """
+    cells = [
+        (sheet.name, *cell)
+        for sheet in sheets
+        for cell in filled_cells(sheet, choices_of(questions))
+        if cell[2] in names
+    ]
+    if not cells:  # nearly always: naming every reply of a run is not quick
+        return {}
     known: dict[str, CheckedReply] = {}
     for name in names:
         question = next(one for one in questions if name in one.choices)
@@ -58,19 +66,14 @@ def people_said(
                 place = CheckedReply(name, reader, case, reply)
                 known[unit_key(case, name, reader, gold, reply, "")] = place
     said: dict[CheckedReply, str] = {}
-    for sheet in sheets:
-        for line, unit, name, word in filled_cells(sheet, choices_of(questions)):
-            if name not in names:
-                continue
-            if unit not in known:
-                raise BadInput(
-                    f"{sheet.name} row {line}: id {unit} is no reply of this run. Give the run "
-                    "that the sample was drawn from."
-                )
-            if said.setdefault(known[unit], word) != word:
-                raise BadInput(
-                    f"{sheet.name} row {line}: {unit} is judged in two ways; keep one row."
-                )
+    for sheet, line, unit, _, word in cells:
+        if unit not in known:
+            raise BadInput(
+                f"{sheet} row {line}: id {unit} is no reply of this run. Give the run that the "
+                "sample was drawn from."
+            )
+        if said.setdefault(known[unit], word) != word:
+            raise BadInput(f"{sheet} row {line}: {unit} is judged in two ways; keep one row.")
     return said
 
 

@@ -215,16 +215,30 @@ def linked_clusters(owners: pl.DataFrame, n: int) -> Ints:
     found = np.arange(n)
     found[place] = owner
     if (found[place] != owner).any():  # a case of several owners ties theirs together
-        from scipy.sparse import coo_array
-        from scipy.sparse.csgraph import connected_components
-
-        size = int(owner.max()) + 1
-        graph = coo_array((np.ones(len(place), np.int8), (place, owner)), shape=(size, size))
-        _, found = connected_components(graph, directed=False)
+        found = _joined(place, owner - n, n)
     _, first, codes = np.unique(found[:n], return_index=True, return_inverse=True)
     rank = np.empty(first.size, dtype=np.int64)
     rank[np.argsort(first)] = np.arange(first.size)
     return rank[codes]
+
+
+def _joined(place: Ints, owner: Ints, n: int) -> Ints:
+    """For each of n cases the first of those it is tied to, also by way of others.
+
+    Every case points at an earlier one it shares an owner with, until none can point further: a
+    few rounds however long a chain of ties is, for what is pointed at is joined too (Zhang, Azad
+    and Hu, FastSV, 2020).
+    """
+    found = np.arange(n)
+    while True:
+        before = found.copy()
+        least = np.full(int(owner.max()) + 1, n)
+        np.minimum.at(least, owner, before[before[place]])
+        np.minimum.at(found, before[place], least[owner])
+        np.minimum.at(found, place, least[owner])
+        found = np.minimum(found, before[before])
+        if (found == before).all():
+            return found
 
 
 def ordered_pairs(readers: Sequence[_T]) -> Iterator[tuple[_T, _T]]:

@@ -206,13 +206,14 @@ class Resampling:
 
     def _by_variance(self, one: Estimate) -> Measure:
         """With the interval that its variance by cluster gives: each case in turn is left out."""
-        from overread.stats import clustered_mean, differing_clusters
+        from overread.stats import clustered_mean, clusters_of, differing_clusters
 
         record, columns = one.record, _columns(one)
         if one.again is None or record.value is None or one.counted is None:
             return record
         counted = one.counted
-        units = self.owners(counted)
+        owners = clusters_of(self.clusters[counted])
+        units = owners.sizes.size
         if units < 2:
             return noted(record, ONE_CLUSTER)
         own, n = columns[counted], int(counted.sum())
@@ -221,7 +222,6 @@ class Resampling:
         with np.errstate(all="ignore"):
             without = one.again(sums - own)
         influence = n * value - (n - 1) * np.where(np.isfinite(without), without, value)
-        owners = self.clusters[counted]
         found, spread = clustered_mean(value, influence, owners, one.limits)
         if one.step is not None and np.isinf(one.limits).any():
             if found.low is None:
@@ -329,7 +329,7 @@ def stretched(
     distances from the value grow by sqrt(n/(n - 1)) and by Student's t over the normal quantile;
     and they are no less than where all cases agree. More spread never gets a narrower interval.
     """
-    from scipy.special import ndtri, stdtrit
+    from overread.stats.special import ndtri, stdtrit
 
     by = (n / (n - 1)) ** 0.5 * float(stdtrit(n - 1, 0.975) / ndtri(0.975))
     room = 0.0 if step is None else step * left_open(n)
@@ -368,20 +368,20 @@ def clustered_share(record: Measure, hits: Mask, clusters: Ints, *, robust: bool
     """
     from overread.measuring.notes import NOTHING
     from overread.stats import clustered_share as shared
-    from overread.stats import counted_from_zero, design_effect, differing_clusters, wilson
+    from overread.stats import clusters_of, design_effect, differing_clusters, wilson
 
     n, k = int(hits.size), int(hits.sum())
     if not n:
         return noted(msgspec.structs.replace(record, n=0, k=0), NOTHING)
     filled = msgspec.structs.replace(record, value=k / n, n=n, k=k)
-    codes = counted_from_zero(clusters)
-    units = int(codes.max()) + 1
+    owners = clusters_of(clusters)
+    units = owners.sizes.size
     if units == 1:
         return noted(filled, ONE_CLUSTER)
     differing = np.inf
     if robust:
-        found, effect = shared(hits, codes)
-        differing = differing_clusters(hits, codes)
+        found, effect = shared(hits, owners)
+        differing = differing_clusters(hits, owners)
     else:
         effect = design_effect(hits, clusters)
         found = wilson(k, n, design_effect=effect)

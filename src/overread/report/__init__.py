@@ -5,13 +5,14 @@ from overread.report.browser import choose
 from overread.report.document import DISCLAIMER, error_page, report_html, write_report
 from overread.report.drawings import Drawings
 from overread.report.matrix import matrix_html
-from overread.report.reported import Metric, Reported
+from overread.report.reported import Metric, Reported, StudyRead
 
 __all__ = [
     "DISCLAIMER",
     "Drawings",
     "Metric",
     "Reported",
+    "StudyRead",
     "choose",
     "error_page",
     "matrix_html",

@@ -23,7 +23,6 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from hashlib import sha256
-from html import escape
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
@@ -33,7 +32,7 @@ import msgspec
 
 from overread.case import BadInput, Figure
 from overread.files import read_bytes
-from overread.report.markup import shown
+from overread.report.markup import escaped, shown
 
 _TAGS: Final = frozenset({
     "circle", "clipPath", "defs", "g", "image", "line", "linearGradient", "path", "rect",
@@ -210,7 +209,7 @@ def inline_svg(figure: Figure, prefix: str, drawings: Drawings | None = None) ->
         if width:  # as large as the page has room for, and its words no larger than a heading
             grown = float(root.get(side, "0")) * max(1.0, min(_GROWN, _ROOM / width))
             root.set(side, f"{grown:.0f}")
-    size = "".join(f' {name}="{escape(value)}"' for name, value in _attributes(root, ids))
+    size = "".join(f' {name}="{escaped(value)}"' for name, value in _attributes(root, ids))
     # What is wide may shrink on a small screen, but only while its words can be read.
     kinds = ["wide"] * (width > _WIDE) + ["shaded"] * _is_shaded(figure.spec)
     kind = f' class="{" ".join(kinds)}"' if kinds else ""
@@ -265,7 +264,7 @@ def _written(element: Element, ids: dict[str, str]) -> list[str]:
     if tag == "g" and not children:
         return []
     parts = [f"<{tag}"]
-    parts += [f' {name}="{escape(value)}"' for name, value in _attributes(element, ids)]
+    parts += [f' {name}="{escaped(value)}"' for name, value in _attributes(element, ids)]
     if tag == "image":
         parts.append(f' href="{picture}"')
     text = shown((element.text or "") if tag in ("text", "tspan") else "")

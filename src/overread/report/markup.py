@@ -25,6 +25,7 @@ _HIDDEN: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff"
     "\ufff9-\ufffb\ud800-\udfff]"
 )
+_MARKUP: Final = re.compile("[&<>\"']")
 _HALVES: Final = re.compile("[\ud800-\udfff]")
 # A table of so many rows has a field that filters them.
 LONG_FROM: Final = 25
@@ -48,12 +49,20 @@ _NUMBER: Final = re.compile(
 def shown(text: str) -> str:
     """Text for an element or a quoted attribute."""
     plain = text.replace("\r\n", "\n")
-    return escape(_HIDDEN.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", plain))
+    return escaped(_HIDDEN.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", plain))
+
+
+def escaped(text: str) -> str:
+    """Text without the characters that markup is made of; most of a page has none of them."""
+    return escape(text) if _MARKUP.search(text) else text
 
 
 def as_json(value: Any) -> str:
     """JSON that cannot end the script element it stands in."""
-    written = msgspec.json.encode(whole(value)).decode()
+    try:
+        written = msgspec.json.encode(value).decode()
+    except (UnicodeEncodeError, TypeError):  # halves of characters, or a text that is more
+        written = msgspec.json.encode(whole(value)).decode()
     return re.sub("[<>&\u2028\u2029]", lambda found: f"\\u{ord(found[0]):04x}", written)
 
 

@@ -35,6 +35,16 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
     roles: tuple[str, ...] = ()
 
 
+class StudyRead(msgspec.Struct, frozen=True, kw_only=True):
+    """The reader study in which a person read as models did."""
+
+    name: str
+    readers: int
+    sessions: int
+    washout_days: float
+    seed: int
+
+
 class Reported(msgspec.Struct, frozen=True, kw_only=True):
     """One run and everything its part of the page is made of.
 
@@ -42,8 +52,11 @@ class Reported(msgspec.Struct, frozen=True, kw_only=True):
     `strata` says which they are, a line each, and `seed` what drew them. `slides` are rendered
     pictures by case and number of the slide on its card, in the size a reader was shown them, since
     boxes are in those pixels; the page shrinks them. A slide without one is named and not shown.
+    `asked` are those of the methods that say what was asked and shown; `studies` are those in which
+    people read, by their names as readers.
     `units` say what the measures of headlines are counted in, where their names do not;
-    `share_right` is the measure that says how often a reader is right.
+    `share_right` is the measure that says how often a reader is right, `diagnostic` are others of
+    its accuracy, and `steady` says how often the same was answered again.
     `facets` are the words cards may be filtered by; where there are none, those of the cards.
     `settings` are the rules and options it was made under, a table for a supplement.
     `metrics` is what is declared of the measures by their names. `include_images` says that whoever
@@ -58,6 +71,8 @@ class Reported(msgspec.Struct, frozen=True, kw_only=True):
     exhibits: Sequence[Exhibit] = ()
     headlines: Sequence[Headline] = ()
     methods: Sequence[str] = ()
+    asked: Sequence[str] = ()
+    studies: Mapping[str, StudyRead] = {}
     limitations: Sequence[str] = ()
     settings: Table | None = None
     published: Sequence[Table] = ()
@@ -69,6 +84,8 @@ class Reported(msgspec.Struct, frozen=True, kw_only=True):
     facets: Mapping[str, Sequence[str]] = {}
     units: Mapping[str, Unit] = {}
     share_right: str = ""
+    diagnostic: tuple[str, ...] = ()
+    steady: str = ""
     include_images: bool = False
     drawings: Drawings = msgspec.field(default_factory=Drawings)
 

@@ -6,22 +6,24 @@ Each is imported on first use: a command pays for what it needs.
 from typing import TYPE_CHECKING, Any
 
 __all__ = [
-    "Batch", "Checked", "Findings", "Fitted", "Forecast", "Power", "Run", "Stepped", "Transfer",
-    "Unfinished", "compare", "curate_choose", "curate_collect", "curate_findings", "curate_leakage",
-    "curate_look", "curate_publish", "curate_review", "curate_rounds", "curate_step",
-    "default_store", "demo", "error_sample", "examine", "fit_probe", "gate", "import_batch",
-    "import_results", "judge", "judge_sample", "load", "measure", "open_cases", "open_in_browser",
+    "Batch", "Checked", "Engine", "Findings", "Fitted", "Forecast", "PartDone", "Power", "Run",
+    "Stepped", "Transfer", "Unfinished", "checklist", "compare", "curate_choose",
+    "curate_collect", "curate_findings", "curate_leakage", "curate_look", "curate_publish",
+    "curate_review", "curate_rounds", "curate_step", "default_store", "demo", "error_sample",
+    "examine", "fit_probe", "gate", "import_batch", "import_results", "is_link", "judge",
+    "judge_sample", "load", "measure", "open_cases", "open_in_browser", "open_store", "part_of",
     "person_agreement", "phantom_cases", "plan", "plan_batch", "plan_study", "power",
     "published_figures", "published_list", "rank_sample", "reach", "report", "run", "run_async",
-    "run_study", "selfcheck", "serve", "sight", "sight_of_clips", "study_analyse", "study_answers",
-    "study_audit", "study_export", "study_import", "study_new", "study_of_candidates",
-    "study_serve", "study_settled", "study_sheets", "study_tables", "transfer", "transfer_figure",
-    "watch_from_outside", "write_comparisons",
+    "run_part", "run_study", "selfcheck", "serve", "serve_store", "sight", "sight_of_clips",
+    "study_analyse", "study_answers", "study_audit", "study_export", "study_import",
+    "study_new", "study_of_candidates", "study_serve", "study_settled", "study_sheets",
+    "study_tables", "transfer", "transfer_figure", "watch_from_outside", "write_comparisons",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
     from overread.runs._asking import run_async
     from overread.runs._batches import Batch, import_batch, plan_batch
+    from overread.runs._checklist import checklist
     from overread.runs._comparing import Transfer, compare, transfer, transfer_figure
     from overread.runs._curation import (
         Stepped,
@@ -34,7 +36,8 @@ if TYPE_CHECKING:
     from overread.runs._curation_findings import Findings, curate_findings
     from overread.runs._curation_people import curate_look, curate_review
     from overread.runs._doctor import examine, sight, sight_of_clips
-    from overread.runs._environment import default_store
+    from overread.runs._engines import Engine
+    from overread.runs._environment import default_store, is_link
     from overread.runs._judge import (
         error_sample,
         judge,
@@ -51,7 +54,6 @@ if TYPE_CHECKING:
     from overread.runs._published import published_figures, published_list
     from overread.runs._reach import reach
     from overread.runs._reader_study import (
-        study_analyse,
         study_answers,
         study_audit,
         study_export,
@@ -60,25 +62,29 @@ if TYPE_CHECKING:
         study_of_candidates,
         study_serve,
         study_settled,
-        study_sheets,
-        study_tables,
     )
     from overread.runs._reporting import gate, report, write_comparisons
     from overread.runs._running import Unfinished, run
+    from overread.runs._running_part import PartDone, run_part
     from overread.runs._serving import open_in_browser, serve
+    from overread.runs._shards import part_of
+    from overread.runs._stores import open_store, serve_store
     from overread.runs._study import Checked, demo, plan_study, run_study, selfcheck
+    from overread.runs._study_analysis import study_analyse, study_sheets, study_tables
 
 # What each module here has for others.
 _HOMES = {
     "_asking": "run_async",
     "_batches": "Batch import_batch plan_batch",
+    "_checklist": "checklist",
     "_comparing": "Transfer compare transfer transfer_figure",
     "_curation": "Stepped curate_collect curate_leakage curate_publish curate_step",
     "_curation_choosing": "curate_choose curate_rounds",
     "_curation_findings": "Findings curate_findings",
     "_curation_people": "curate_look curate_review",
     "_doctor": "examine sight sight_of_clips",
-    "_environment": "default_store",
+    "_engines": "Engine",
+    "_environment": "default_store is_link",
     "_judge": "error_sample judge judge_sample person_agreement rank_sample",
     "_live": "watch_from_outside",
     "_measuring": "Run import_results load measure",
@@ -89,13 +95,17 @@ _HOMES = {
     "_published": "published_figures published_list",
     "_reach": "reach",
     "_reader_study": (
-        "study_analyse study_answers study_audit study_export study_import study_new "
-        "study_of_candidates study_serve study_settled study_sheets study_tables"
+        "study_answers study_audit study_export study_import study_new study_of_candidates "
+        "study_serve study_settled"
     ),
     "_reporting": "gate report write_comparisons",
     "_running": "Unfinished run",
     "_serving": "open_in_browser serve",
+    "_running_part": "PartDone run_part",
+    "_shards": "part_of",
+    "_stores": "open_store serve_store",
     "_study": "Checked demo plan_study run_study selfcheck",
+    "_study_analysis": "study_analyse study_sheets study_tables",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
 

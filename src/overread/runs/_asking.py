@@ -18,17 +18,21 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
 from itertools import chain, count, groupby, islice
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
 from overread.benchmarks.base import Benchmark
 from overread.case import Reader, Reply, Trial
-from overread.engine import Given, Plan, Sources, Store, Studio, Tally, ask, read_back
+from overread.engine import Given, Plan, ReplyStore, Sources, Studio, Tally, ask, read_back
 from overread.judging import VERDICT_COLUMNS, Read
 from overread.readers import Served
-from overread.runs._environment import default_store
 from overread.runs._opening import Seat, Tell
+from overread.runs._shards import Part
+from overread.runs._stores import open_store
+
+if TYPE_CHECKING:
+    from overread.engine.on_ray import Cluster
 
 T = TypeVar("T")
 _CHUNK = 1024
@@ -40,7 +44,7 @@ class Desk(Protocol):
     """Where questions are put: the store that keeps replies, and who renders what is shown."""
 
     @property
-    def store(self) -> Store: ...
+    def store(self) -> ReplyStore: ...
     @property
     def studio(self) -> Studio: ...
     @property
@@ -56,29 +60,42 @@ class Stage(msgspec.Struct, frozen=True):
     alone: bool = False
 
 
-def trials_of(bench: Benchmark, chosen: frozenset[str] | None, reader: Reader) -> Plan:
-    """A plan: every trial of every chosen case for this reader, in order, at every call."""
-    return lambda: (
-        trial
-        for case in bench.cases()
-        if chosen is None or case.case_id in chosen
-        for trial in bench.trials(case, reader.traits)
-    )
+def trials_of(
+    bench: Benchmark, chosen: frozenset[str] | None, reader: Reader, part: Part | None = None
+) -> Plan:
+    """A plan: every trial of every chosen case for this reader, in order, at every call.
+
+    Of a part of the run, those that are in it.
+    """
+
+    def trials() -> Iterator[Trial]:
+        for case in bench.cases():
+            if chosen is None or case.case_id in chosen:
+                yield from bench.trials(case, reader.traits)
+
+    if part is None:
+        return trials
+    has = part.chooser(bench, reader.traits)
+    return lambda: filter(has, trials())
 
 
 class Work(msgspec.Struct, frozen=True):
-    """What is asked about (`chosen`: None for all cases), and where replies are kept."""
+    """What is asked about (`chosen`: None for all cases), and where replies are kept.
+
+    `part` is what is asked of it here, where other machines ask the rest.
+    """
 
     bench: Benchmark
     chosen: frozenset[str] | None
-    store: Store
+    store: ReplyStore
     studio: Studio
     dataset: int
+    part: Part | None = None
 
     def stages(self, reader: Reader) -> list[Stage]:
         """What a reader is asked: its trials; what follows from its replies; what is timed."""
-        bench, chosen = self.bench, self.chosen
-        first = trials_of(bench, chosen, reader)
+        bench, chosen, part = self.bench, self.chosen, self.part
+        first = trials_of(bench, chosen, reader, part)
 
         def following() -> Iterator[Trial]:
             said = read_back(first, reader, self.store, self.studio)
@@ -90,8 +107,13 @@ class Work(msgspec.Struct, frozen=True):
         if bench.follows:
             found.append(Stage("follow-ups", following))
         if bench.times:
-            timed = Stage("timing", lambda: bench.timed(chosen, reader.traits), alone=True)
-            found.append(timed)
+
+            def timed() -> Iterable[Trial]:
+                trials = bench.timed(chosen, reader.traits)
+                has = None if part is None else part.chooser(bench, reader.traits)
+                return trials if has is None else filter(has, trials)
+
+            found.append(Stage("timing", timed, alone=True))
         return found
 
     def whole_plan(self, reader: Reader) -> Plan:
@@ -114,13 +136,14 @@ def work_on(
     chosen: frozenset[str] | None,
     store: str | Path | None,
     tell: Tell | None = None,
+    part: Part | None = None,
 ) -> Iterator[Work]:
     """The store opened, and a studio for as long as somebody is asked."""
-    with Store(default_store(store), tell) as kept:
+    with open_store(store, tell) as kept:
         dataset = kept.dataset_id(bench.name, bench.dataset, bench.policy)
         studio = Studio(Sources(kept, dataset))
         try:
-            yield Work(bench, chosen, kept, studio, dataset)
+            yield Work(bench, chosen, kept, studio, dataset, part)
         finally:
             studio.close()
 
@@ -141,11 +164,13 @@ async def ask_in_turn(
     seats: Sequence[Seat],
     work: Desk,
     tell: Tell | None = None,
+    cluster: Cluster | None = None,
 ) -> bool:
     """Ask the jobs of each round at once, so that a picture rendered for one reader serves all.
 
     A round is made when the one before is done: its plans may read what was said there. True if
     interrupted; nothing more is begun then, nor when a reader was stopped. All are closed.
+    `cluster`: whose actors ask, in place of this process.
     """
     stops: list[asyncio.Event] = []
     interrupted = asyncio.Event()
@@ -167,6 +192,7 @@ async def ask_in_turn(
                     ask(
                         job.plan, job.seat.reader, work.store, work.studio, dataset=work.dataset,
                         tally=job.tally, stop=stop, judges=job.seat.judges,
+                        crew=None if cluster is None else cluster.crew(job.seat.called),
                     )
                     for job, stop in zip(jobs, stops, strict=True)
                 )  # fmt: skip
@@ -177,10 +203,12 @@ async def ask_in_turn(
             work.studio.forget()
             for seat in seats:
                 await seat.reader.close()
+            if cluster is not None:
+                await cluster.close()
     return interrupted.is_set()
 
 
-async def _look(seats: Sequence[Seat], store: Store, tell: Tell | None) -> None:
+async def _look(seats: Sequence[Seat], store: ReplyStore, tell: Tell | None) -> None:
     """Keep how servers list their models, and say where one lists it otherwise than before."""
     served = [(seat, seat.reader) for seat in seats if isinstance(seat.reader, Served)]
     listed = await asyncio.gather(*(reader.listed() for _, reader in served))
@@ -274,7 +302,8 @@ class Judging:
 
     def check_plan(self, control: Reader) -> Plan:
         """What a control is asked, so that its replies can be judged."""
-        return trials_of(self._bench, self._bench.check_cases(self._work.chosen), control)
+        work = self._work
+        return trials_of(work.bench, work.bench.check_cases(work.chosen), control, work.part)
 
     def first_plan(self, judge: Seat) -> Plan:
         """The judge's questions about the controls, which can be asked before any reader is."""

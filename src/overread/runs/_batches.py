@@ -24,7 +24,7 @@ import msgspec
 from overread import __version__, records
 from overread.benchmarks.base import Benchmark
 from overread.case import BadInput, Policy, Prompt, Reader, Reply, printable
-from overread.engine import Enrolment, Lacking, Plan, Store, ask, lacking
+from overread.engine import Enrolment, Lacking, Plan, ReplyStore, ask, lacking
 from overread.files import open_file, parse_toml, read_text, size_words
 from overread.readers.batch_lines import (
     Batchable,
@@ -37,8 +37,9 @@ from overread.readers.batch_lines import (
 from overread.readers.openai_http import digest_of
 from overread.runs import _opening
 from overread.runs._asking import Judging, Work, run_async, work_on
-from overread.runs._environment import default_store, load_config
+from overread.runs._environment import load_config
 from overread.runs._opening import Seat, Tell
+from overread.runs._stores import open_store
 
 _MANIFEST: Final = "batch.toml"
 _INDEX: Final = "requests.sqlite"
@@ -408,7 +409,7 @@ def import_batch(
             for one in files
         ]
         index = stack.enter_context(closing(_open_index(place / _INDEX)))
-        kept = stack.enter_context(Store(default_store(store), tell))
+        kept = stack.enter_context(open_store(store, tell))
         dataset = kept.dataset_id(batch.benchmark, batch.dataset, batch.policy)
         kept.enrol(batch.readers, dataset)
         taking = _Taking(batch, index, kept, dataset, tell or (lambda line: None))
@@ -449,7 +450,7 @@ class _Taking:
     """Results against the index and the store. A class, for every step needs all of it."""
 
     def __init__(
-        self, batch: Batch, index: sqlite3.Connection, store: Store, dataset: int, tell: Tell
+        self, batch: Batch, index: sqlite3.Connection, store: ReplyStore, dataset: int, tell: Tell
     ) -> None:
         self._batch, self._index, self._store = batch, index, store
         self._dataset, self._tell = dataset, tell

@@ -26,6 +26,7 @@ from overread.runs import _reader_study as studies
 from overread.runs._curation import Stepped, policy_of_set
 from overread.runs._opening import Tell
 from overread.runs._running import Unfinished
+from overread.runs._study_analysis import study_analyse
 from overread.study import Candidate as Screen
 from overread.study import Journal, open_study
 
@@ -193,7 +194,7 @@ def _settled(below: Path, options: review.Options, *, whole: bool = True) -> _Re
                 verdicts[about.case] = Verdict(one.values, one.readers, one.audited)
         agreement += [
             one
-            for one in studies.study_analyse(first).measures
+            for one in study_analyse(first).measures
             if one.measure in _AGREED and one.by.get("question") in _DECIDING
         ]
     return _Read(verdicts=verdicts, agreement=tuple(agreement))

@@ -24,6 +24,7 @@ from overread.runs._asking import run_async
 from overread.runs._environment import default_store, environment, load_config
 from overread.runs._opening import open_cases
 from overread.runs._running import Unfinished
+from overread.runs._stores import open_store
 
 _CORE = (
     "aiohttp", "av", "isal", "msgspec", "numpy", "pillow", "polars", "pydicom", "rich", "scipy",
@@ -35,6 +36,7 @@ _EXTRAS = {
     "hf": (("torch", "transformers"), "models cannot be asked in this process (hf:MODEL)"),
     "inspect": (("inspect_ai",), "its providers cannot be asked (inspect:PROVIDER/MODEL)"),
     "probe": (("onnxruntime", "sklearn"), "no probe can be fitted (overread probe fit)"),
+    "ray": (("ray",), "a cluster's actors cannot ask (--engine ray)"),
     "nifti": (("nibabel",), "clips in NIfTI, such as CAMUS, cannot be opened"),
 }
 _PROXIES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")
@@ -52,7 +54,7 @@ def examine(
     *,
     readers: Sequence[str],
     cases: Sequence[str],
-    store: Path | None = None,
+    store: str | Path | None = None,
     benchmark: str | None = None,
     settings: Mapping[str, str] | None = None,
 ) -> list[Finding]:
@@ -126,11 +128,13 @@ def _environment() -> Iterator[Finding]:
         yield Finding(proxy, "note", detail)
 
 
-def _store(path: Path | None) -> Finding:
+def _store(path: str | Path | None) -> Finding:
     try:
         place = default_store(path)
     except BadInput:
         return Finding("store", "wrong", "its place is not known while the configuration is wrong")
+    if isinstance(place, str):
+        return _served_store(place)
     if is_network_mount(place):
         detail = (
             f"{place} lies on a network file system: one process at a time and slower commits; "
@@ -145,6 +149,15 @@ def _store(path: Path | None) -> Finding:
             return Finding("store", "ok", f"{place}: {replies:,} replies, {size:,.1f} MB")
     except (BadInput, sqlite3.Error) as error:
         return Finding("store", "wrong", f"{place}: {str(error).removeprefix(f'{place}: ')}")
+
+
+def _served_store(link: str) -> Finding:
+    try:
+        with open_store(link) as kept:
+            replies = sum(row.replies for row in kept.listing())
+            return Finding("store", "ok", f"{kept.shown}: served, {replies:,} replies")
+    except BadInput as error:
+        return Finding("store", "wrong", str(error))
 
 
 def _cases(path: str, benchmark: str | None, settings: Mapping[str, str]) -> Iterator[Finding]:

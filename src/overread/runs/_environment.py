@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeGuard
 
 import msgspec
 
@@ -37,6 +37,24 @@ def environment() -> Mapping[str, str]:
     return os.environ
 
 
+class LookedUp(Mapping[str, str]):
+    """An environment that remembers which of its variables somebody looked up."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._environment = environment
+        self.names: dict[str, None] = {}
+
+    def __getitem__(self, name: str) -> str:
+        self.names[name] = None
+        return self._environment[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._environment)
+
+    def __len__(self) -> int:
+        return len(self._environment)
+
+
 def load_config(environment: Mapping[str, str] | None = None) -> Config:
     """Read the user's configuration; a file that is not there is an empty one."""
     env = os.environ if environment is None else environment
@@ -60,10 +78,49 @@ def load_config(environment: Mapping[str, str] | None = None) -> Config:
     return msgspec.structs.replace(config, share_with=shared, batch_with=kept)
 
 
-def default_store(named: str | Path | None = None) -> Path:
-    """The reply store: the one a user names, the configuration's, or the workspace's."""
+def default_store(named: str | Path | None = None) -> Path | str:
+    """The reply store: the one a user names, the configuration's, or the workspace's.
+
+    The link of one that is served stays text.
+    """
     place = load_config().store or Path(WORKSPACE) / "store.sqlite" if named is None else named
-    return Path(place)
+    return place if is_link(place) else Path(place)
+
+
+def is_link(place: str | Path) -> TypeGuard[str]:
+    """Whether a store is named by a link, behind which another process serves it."""
+    return isinstance(place, str) and place.startswith(("http://", "https://"))
+
+
+def store_token() -> str | None:
+    """What opens a served store whose link does not hold it."""
+    return os.environ.get("OVERREAD_STORE_TOKEN")
+
+
+def array_task() -> tuple[int, int] | None:
+    """Which task of a Slurm array this is, counted from 1, and of how many; None outside of one.
+
+    A part of an array (one task, or some that are left out) does not tell which part of a run it
+    is: most often it is what failed of a whole one, and is sent again.
+    """
+    names = ("ID", "COUNT", "MIN", "MAX", "STEP")
+    found = {name: os.environ.get(f"SLURM_ARRAY_TASK_{name}") for name in names}
+    if found["ID"] is None or found["COUNT"] is None:
+        return None
+    said = " ".join(f"{name}={word}" for name, word in found.items() if word is not None)
+    try:
+        task, count = int(found["ID"]), int(found["COUNT"])
+        first, step = int(found["MIN"] or 1), int(found["STEP"] or 1)
+        last = int(found["MAX"] or first + step * (count - 1))
+    except ValueError:
+        raise BadInput(f"SLURM_ARRAY_TASK_*: {said}; expected numbers. Give --shard I/N.") from None
+    place, odd = divmod(task - first, step) if step > 0 else (-1, 1)
+    if count < 2 or odd or not 0 <= place < count or last != first + step * (count - 1):
+        raise BadInput(
+            f"SLURM_ARRAY_TASK_*: {said}: which part of a run this is cannot be told. Give "
+            "--shard I/N, or --shard 1/1 for everything."
+        )
+    return place + 1, count
 
 
 def cache_folder() -> Path:

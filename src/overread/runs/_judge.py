@@ -20,6 +20,7 @@ from overread.case import BadInput, Reader, Table
 from overread.judging import VERDICT_COLUMNS
 from overread.judging.agreement import Agreement
 from overread.runs._asking import work_on
+from overread.runs._engines import LOCAL, Engine
 from overread.runs._kept import as_asked, benchmark_of, tables_of
 from overread.runs._measuring import Run, measure_into, policy_today, with_pictures
 from overread.runs._opening import Seat, Tell, enrolments, open_judges
@@ -38,6 +39,9 @@ def judge(
     settings: Mapping[str, str] | None = None,
     concurrency: int | None = None,
     fresh: bool = False,
+    engine: str = "local",
+    address: str | None = None,
+    actors: int | None = None,
     watch: Watch | None = None,
     tell: Tell | None = None,
 ) -> Run:
@@ -46,14 +50,16 @@ def judge(
     No reader is asked and no image is opened. Verdicts of other judges stay; a judge that judged
     here before is resumed, and what it said in the roles given now is replaced.
     `settings` may say what judges are asked (`checks`, `variants`, `rubrics`). `fresh` asks the
-    judges everything again. `tell` gets a line for whatever a user should know.
+    judges everything again. `engine` is as in a run. `tell` gets a line for whatever a user should
+    know.
 
     Examples
     --------
     >>> import overread as ov
     >>> run = ov.judge("imported", ["control:lexical-judge"])  # doctest: +SKIP
     """
-    place = Path(folder)
+    place, where = Path(folder), Engine(engine, address, actors)
+    where.check()
     if not judges:
         raise BadInput("no judge was given. Give at least one with --judge.")
     record, given = records.read_record(place), dict(settings or {})
@@ -61,7 +67,7 @@ def judge(
     tables, asked_about = tables_of(place, bench, record), _stamp(place)
     with judged_answers(
         bench, tables, judges, record.judges,
-        store=store, concurrency=concurrency, fresh=fresh, watch=watch, tell=tell,
+        store=store, concurrency=concurrency, fresh=fresh, engine=where, watch=watch, tell=tell,
     ) as judged:  # fmt: skip
         record = records.read_record(place)  # another command may have judged or measured meanwhile
         if _stamp(place) != asked_about:
@@ -89,6 +95,7 @@ def judged_answers(
     store: str | Path | None = None,
     concurrency: int | None = None,
     fresh: bool = False,
+    engine: Engine = LOCAL,
     watch: Watch | None = None,
     tell: Tell | None = None,
 ) -> Iterator[Asking]:
@@ -101,7 +108,7 @@ def judged_answers(
         return (row | {"check": 0} for row in tables.answers.iter_rows(named=True))
 
     with work_on(bench, None, store, tell) as work:
-        asking = Asking(work, panel, said)
+        asking = Asking(work, panel, said, engine=engine)
         asking.ask(enrolments(panel), watch, tell, fresh=fresh)
         yield asking
         if tell is not None:

@@ -33,7 +33,7 @@ from overread.runs import _opening
 from overread.runs._asking import Work, on_interrupt, work_on
 
 if TYPE_CHECKING:
-    from overread.engine.store import Kept
+    from overread.engine import Kept
     from overread.report.live import Asked, Heard, Live, SoFar
     from overread.report.serving import Serving
 

@@ -11,6 +11,7 @@ import io
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from random import Random
@@ -24,13 +25,13 @@ from overread.case import BadInput, Reader, Traits
 from overread.files import read_text
 from overread.judging import Role
 from overread.judging.panel import panel_of, with_rubric
-from overread.runs._environment import WORKSPACE, cache_folder, environment, load_config
+from overread.runs._environment import WORKSPACE, LookedUp, cache_folder, environment, load_config
 from overread.typeset import guarded
 
 if TYPE_CHECKING:
     # What asks is imported where somebody is asked: measuring pays for none of it.
     from overread.engine import Enrolment
-    from overread.readers import Model, ReaderSpec
+    from overread.readers import Guard, Model, ReaderSpec
 
 # A film takes some 200 kB: a slip of the finger must not fill the disk.
 _MOST_PHANTOMS = 100_000
@@ -54,6 +55,9 @@ class Seat(msgspec.Struct, frozen=True):
     roles: tuple[Role, ...] = ()
     # The rubric it is asked with in place of the usual one.
     rubric: str = ""
+    # Opens it in another process, with the variables of the environment that it looked up here.
+    opens: Callable[[Mapping[str, str]], Reader] | None = None
+    variables: tuple[str, ...] = ()
 
     @property
     def judges(self) -> bool:
@@ -81,7 +85,24 @@ def seat_of(reader: Reader | Model) -> Seat:
             f"a reader is {_kind(reader)}; give a spec such as openai:MODEL@URL, a table of one, "
             "or an overread.Model of your own."
         )
-    return Seat(reader, ReaderSpec(kind="control", model=reader.name, label=reader.name))
+    spec = ReaderSpec(kind="control", model=reader.name, label=reader.name)
+    return Seat(reader, spec, opens=partial(_itself, reader))
+
+
+def _itself(reader: Reader, environment: Mapping[str, str]) -> Reader:
+    return reader
+
+
+def _opened(
+    spec: ReaderSpec, guard: Guard, controls: Mapping[str, Reader], environment: Mapping[str, str]
+) -> Reader:
+    """The reader of a spec, here or in another process."""
+    from overread.readers import WholeClips, open_reader
+
+    opened = open_reader(spec, guard=guard, environment=environment, controls=controls)
+    if spec.clips == "video" and spec.modality != "text" and spec.kind not in _COUNTS_FRAMES:
+        opened = WholeClips(opened)
+    return opened
 
 
 def _kind(value: object) -> str:
@@ -174,7 +195,7 @@ def open_readers(
 
     `control:NAME` is one of the benchmark's controls, or of those given.
     """
-    from overread.readers import Guard, WholeClips, open_reader, parse_spec
+    from overread.readers import Guard, parse_spec
 
     if isinstance(readers, str | Mapping) or not isinstance(readers, Sequence):
         raise BadInput(f'readers is {_kind(readers)}; give a list, as ["control:looks"].')
@@ -193,10 +214,11 @@ def open_readers(
             spec = msgspec.structs.replace(spec, concurrency=concurrency)
         if controls is None:  # made of all cases, where any is asked for
             controls = bench.controls() if spec.kind == "control" else None
-        opened = open_reader(spec, guard=guard, environment=environment(), controls=controls or {})
-        if spec.clips == "video" and spec.modality != "text" and spec.kind not in _COUNTS_FRAMES:
-            opened = WholeClips(opened)
-        seats.append(Seat(opened, spec))
+        looked_up = LookedUp(environment())
+        opened = _opened(spec, guard, controls or {}, looked_up)
+        own = {name: one for name, one in (controls or {}).items() if name == spec.model}
+        opens = partial(_opened, spec, guard, own)
+        seats.append(Seat(opened, spec, opens=opens, variables=tuple(looked_up.names)))
     names = [seat.reader.name for seat in seats]
     twice = {name for name in names if names.count(name) > 1}
     if twice:

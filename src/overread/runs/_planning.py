@@ -13,12 +13,14 @@ import msgspec
 
 from overread.benchmarks.base import Benchmark
 from overread.case import BadInput, Clip, Inline, Picture, Reader, Reply, Request, Source
-from overread.engine import Sources, Store, chunks, reply_key, request_digest
+from overread.engine import ReplyStore, Sources, chunks, reply_key, request_digest
 from overread.runs import _opening
 from overread.runs._asking import trials_of
-from overread.runs._environment import default_store
+from overread.runs._environment import default_store, is_link
 from overread.runs._opening import Seat, Tell
 from overread.runs._reach import Reach, reach_of
+from overread.runs._shards import Part, store_of
+from overread.runs._stores import open_store
 
 _CHARACTERS_A_TOKEN = 4
 _CHUNK = 512
@@ -70,12 +72,13 @@ def plan(
     settings: Mapping[str, str] | None = None,
     requests: Path | None = None,
     fresh: bool = False,
+    part: Part | None = None,
     tell: Tell | None = None,
 ) -> list[Forecast]:
     """Forecast a run, one line per reader; with `requests`, also write every request to a file.
 
-    `fresh` counts no kept reply. `tell` gets a line for whatever a user should know before anybody
-    is asked.
+    `fresh` counts no kept reply. `part` is the part of the run that is forecast. `tell` gets a line
+    for whatever a user should know before anybody is asked.
     """
     bench = _opening.open_cases(benchmark, cases, edition, settings or {})
     seats = _opening.open_readers(bench, readers)
@@ -84,27 +87,35 @@ def plan(
     if tell is not None:
         for line in (*_opening.remarks_of(bench), *_not_counted(bench)):
             tell(line)
-    place = default_store(store)
+    place = default_store(store) if part is None else store_of(part, store)
     with ExitStack() as stack:
-        if not place.exists():  # a forecast makes nothing, not even an empty store
+        if not is_link(place) and not Path(place).exists():
+            # A forecast makes nothing, not even an empty store.
             place = Path(stack.enter_context(TemporaryDirectory())) / "empty.sqlite"
-        kept = stack.enter_context(Store(place, tell))
+        kept = stack.enter_context(open_store(place, tell))
         who = _opening.enrolments([*seats, *panel])
         if not fresh:
             kept.foresee(who, bench.name, bench.dataset)
         opened = [seat.reader for seat in seats]
         if requests is not None:
-            write_requests(requests, bench, chosen, opened, kept)
+            write_requests(requests, bench, chosen, opened, kept, part)
         reach = reach_of(bench, chosen)
         found = [
-            msgspec.structs.replace(_forecast(bench, chosen, seat, kept, fresh), reach=reach)
+            msgspec.structs.replace(_forecast(bench, chosen, seat, kept, fresh, part), reach=reach)
             for seat in seats
         ]
-        return found + [_judge_forecast(bench, chosen, opened, judge, kept) for judge in panel]
+        return found + [
+            _judge_forecast(bench, chosen, opened, judge, kept, part) for judge in panel
+        ]
 
 
 def _forecast(
-    bench: Benchmark, chosen: frozenset[str] | None, seat: Seat, store: Store, fresh: bool
+    bench: Benchmark,
+    chosen: frozenset[str] | None,
+    seat: Seat,
+    store: ReplyStore,
+    fresh: bool,
+    part: Part | None,
 ) -> Forecast:
     reader = seat.reader
     asker = store.asker(reader)
@@ -113,7 +124,7 @@ def _forecast(
     key: _Key
     digest_of = _peeking(Sources(store, 0))
     counts = Counter({"trials": 0, "tokens_in": 0, "tokens_out": 0})
-    for chunk in chunks(trials_of(bench, chosen, reader)(), _CHUNK):
+    for chunk in chunks(trials_of(bench, chosen, reader, part)(), _CHUNK):
         counts["trials"] += len(chunk)
         asked: list[tuple[Request, _Key]] = []
         for trial in chunk:
@@ -156,7 +167,7 @@ def _forecast(
     )
 
 
-def _duration(seat: Seat, calls: int, tokens: int, store: Store) -> dict[str, Any]:
+def _duration(seat: Seat, calls: int, tokens: int, store: ReplyStore) -> dict[str, Any]:
     """How long so many calls take, by what is known of the reader's speed; and its currency."""
     limits, spec = seat.reader.limits, seat.spec
     declared = [limits.requests_per_minute / 60] if limits.requests_per_minute else []
@@ -182,7 +193,8 @@ def _judge_forecast(
     chosen: frozenset[str] | None,
     readers: Sequence[Reader],
     judge: Seat,
-    store: Store,
+    store: ReplyStore,
+    part: Part | None,
 ) -> Forecast:
     """What a judge would be asked if every reply had its usual length; asked again for none."""
     controls = bench.controls()
@@ -192,7 +204,7 @@ def _judge_forecast(
     asked += [(reader, chosen, 0) for reader in readers]
     calls = tokens_in = tokens_out = 0
     for reader, of, check in asked:
-        for trial in trials_of(bench, of, reader)():
+        for trial in trials_of(bench, of, reader, part)():
             length = bench.usual_length(trial.condition)
             if not length:
                 continue
@@ -246,7 +258,8 @@ def write_requests(
     bench: Benchmark,
     chosen: frozenset[str] | None,
     readers: Sequence[Reader],
-    store: Store,
+    store: ReplyStore,
+    part: Part | None = None,
 ) -> None:
     """Write every distinct request as JSON lines, for a `recorded:` reader to answer elsewhere.
 
@@ -258,7 +271,7 @@ def write_requests(
     def lines() -> Iterator[bytes]:
         seen: set[bytes] = set()
         for reader in readers:
-            for trial in trials_of(bench, chosen, reader)():
+            for trial in trials_of(bench, chosen, reader, part)():
                 request = trial.request.for_reader(reader.traits)
                 digest = request_digest(request, sources)
                 if digest not in seen:

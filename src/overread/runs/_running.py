@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 from itertools import chain, count
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -24,10 +24,14 @@ from overread.engine import Enrolment, Given, Plan, Tally, moment, read_back
 from overread.readers import Altered, Attesting, ReaderSpec
 from overread.runs import _asking, _opening
 from overread.runs._asking import Answers, Work
+from overread.runs._engines import LOCAL, Engine
 from overread.runs._environment import machine
 from overread.runs._live import Beacon, Known
 from overread.runs._measuring import Run, measure_into, versions
 from overread.runs._opening import Seat, Tell
+
+if TYPE_CHECKING:
+    from overread.engine.on_ray import Cluster
 
 # A display of the readers' tallies for as long as they are asked: (name, tally, total, spec).
 Watch = Callable[[list[tuple[str, Tally, int, ReaderSpec]]], AbstractContextManager[None]]
@@ -45,6 +49,36 @@ class Unfinished(Exception):
         self.why = why
 
 
+class Prepared(NamedTuple):
+    """What a user wrote, opened: the cases with their settings, who is asked, and about which."""
+
+    bench: Benchmark
+    words: dict[str, str]
+    seats: list[Seat]
+    chosen: _opening.Chosen
+
+
+def prepared(
+    benchmark: str,
+    cases: str | Path,
+    readers: Sequence[str | Mapping[str, Any] | Reader],
+    judges: Sequence[str | Mapping[str, Any] | Reader],
+    *,
+    edition: str,
+    limit: int | None,
+    only: str | Path | None,
+    settings: Mapping[str, str] | None,
+    concurrency: int | None,
+) -> Prepared:
+    """Open cases, readers and judges, and choose the cases; readers stand before judges."""
+    words = class_of(benchmark).absolute(settings)
+    bench = _opening.open_cases(benchmark, cases, edition, words)
+    seats = _opening.open_readers(bench, readers, concurrency)
+    bench.look_ahead([seat.reader.name for seat in seats])
+    seats += _opening.open_judges(bench, judges, concurrency)
+    return Prepared(bench, words, seats, _opening.survey(bench, limit, only))
+
+
 def run(
     benchmark: str,
     cases: str | Path,
@@ -59,6 +93,9 @@ def run(
     settings: Mapping[str, str] | None = None,
     concurrency: int | None = None,
     fresh: bool = False,
+    engine: str = "local",
+    address: str | None = None,
+    actors: int | None = None,
     watch: Watch | None = None,
     tell: Tell | None = None,
     live: Callable[[Path], None] | None = None,
@@ -66,8 +103,9 @@ def run(
     """Ask the readers about the cases, have judged what is to be judged, measure, write a folder.
 
     `only` is a file that names the cases to ask about. `fresh` asks everything again: replies kept
-    before count no more. `tell` gets a line for whatever a user should know. `live` is told the
-    folder when the run can be looked at from outside (`_live`).
+    before count no more. `engine` "ray" has trials asked by the actors of a Ray cluster: one that
+    is begun here, or the one at an `address`. `tell` gets a line for whatever a user should know.
+    `live` is told the folder when the run can be looked at from outside (`_live`).
 
     Examples
     --------
@@ -76,13 +114,14 @@ def run(
     """
     from overread.report import Drawings
 
-    words = class_of(benchmark).absolute(settings)
-    bench = _opening.open_cases(benchmark, cases, edition, words)
-    seats = _opening.open_readers(bench, readers, concurrency)
-    specs = [seat.spec for seat in seats]
-    bench.look_ahead([seat.reader.name for seat in seats])
-    seats += _opening.open_judges(bench, judges, concurrency)
-    chosen, n_cases, named = _opening.survey(bench, limit, only)
+    chosen_engine = Engine(engine, address, actors)
+    chosen_engine.check()
+
+    bench, words, seats, (chosen, n_cases, named) = prepared(
+        benchmark, cases, readers, judges,
+        edition=edition, limit=limit, only=only, settings=settings, concurrency=concurrency,
+    )  # fmt: skip
+    specs = [seat.spec for seat in seats if not seat.judges]
     recipe = (limit if named is None else (limit, named), words)
     folder = Path(out) if out is not None else _default_folder(bench, specs, recipe)
     records.check_out(folder)
@@ -93,11 +132,11 @@ def run(
         told(line)
     Thread(target=_import_ahead, daemon=True).start()
     with _asking.work_on(bench, chosen, store, tell) as work, ExitStack() as stack:
-        asking = Asking(work, seats)
+        asking = Asking(work, seats, engine=chosen_engine)
         recipe_of_it = {
             "benchmark": benchmark, "cases": str(cases), "edition": edition, "settings": words,
             "limit": limit, "only": None if only is None else str(only),
-            "store": str(work.store.path), "policy": bench.policy,
+            "store": work.store.named, "policy": bench.policy,
         }  # fmt: skip
         beacon = Beacon(folder, lambda: {**recipe_of_it, "readers": asking.known})
         stack.enter_context(beacon.lit(at_once=live is not None))
@@ -147,11 +186,11 @@ def run(
 def _import_ahead() -> None:
     """What numbers and pages stand on takes a fifth of a second to import: while others answer."""
     import polars
-    import scipy.special
 
     from overread.report import document
+    from overread.stats import special
 
-    del polars, scipy, document
+    del polars, special, document
 
 
 class Asking:
@@ -160,7 +199,16 @@ class Asking:
     Where no reader is asked, `answers` are what judges judge.
     """
 
-    def __init__(self, work: Work, seats: Sequence[Seat], answers: Answers | None = None) -> None:
+    def __init__(
+        self,
+        work: Work,
+        seats: Sequence[Seat],
+        answers: Answers | None = None,
+        *,
+        engine: Engine = LOCAL,
+    ) -> None:
+        self._engine = engine
+        self._cluster: Cluster | None = None
         self._work, self._seats, self.roles = work, seats, work.bench.roles
         self._readers = [seat for seat in seats if not seat.judges]
         self.panel = [seat for seat in seats if seat.judges]
@@ -199,8 +247,9 @@ class Asking:
         controls = self._judging.checked if self._judging is not None else []
         checked = [Enrolment(identity=one.identity, label=one.name) for one in controls]
         work.store.enrol([*who, *checked], work.dataset, fresh=fresh)
+        self._cluster = self._engine.cluster(self._seats, tell)
         interrupted = _asking.run_async(
-            _asking.ask_in_turn(self._rounds(watch), self._seats, work, tell)
+            _asking.ask_in_turn(self._rounds(watch), self._seats, work, tell, self._cluster)
         )
         if work.store.damaged and tell is not None:
             tell(f"{work.store.damaged} kept replies were damaged, and were asked for again.")
@@ -355,13 +404,21 @@ class Asking:
         }
 
     def _facts(self, seat: Seat) -> dict[str, Fact]:
-        facts = dict(seat.reader.facts) if isinstance(seat.reader, Attesting) else {}
+        facts = self._attested(seat)[0]
         filled_in = self._given.get(seat.key, Given()).filled_in
         if filled_in:
             facts["logprobs_not_used"] = filled_in
         if _opening.filtered(seat, _opening.filters_of(self._work.bench)):
             facts["filtered_this_set"] = True
         return facts
+
+    def _attested(self, seat: Seat) -> tuple[dict[str, Fact], tuple[str, ...]]:
+        """How the replies of this run came about, and what is to be said of that."""
+        if self._cluster is not None:
+            return self._cluster.attested(seat.called)
+        if isinstance(seat.reader, Attesting):
+            return dict(seat.reader.facts), tuple(seat.reader.remarks)
+        return {}, ()
 
     def sayings(self) -> Iterator[str]:
         """Lines on replies that this run did not ask for, and on servers that changed."""
@@ -389,7 +446,7 @@ class Asking:
                 else:
                     old.append(f"{who} ({dates})")
             yield from self._changes(who, given)
-            for remark in seat.reader.remarks if isinstance(seat.reader, Attesting) else ():
+            for remark in self._attested(seat)[1]:
                 yield f"{who}: {remark}"
             if given.filled_in:
                 yield (

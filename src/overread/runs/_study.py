@@ -18,9 +18,10 @@ import msgspec
 from overread.benchmarks.base import Benchmark
 from overread.benchmarks.registry import class_of, with_phantoms
 from overread.case import BadInput
-from overread.engine import Enrolment, Store
+from overread.engine import Enrolment
 from overread.files import read_toml
 from overread.records import check_folder, check_out
+from overread.runs._engines import Engine
 from overread.runs._environment import default_store
 from overread.runs._measuring import Run
 from overread.runs._opening import (
@@ -35,6 +36,9 @@ from overread.runs._opening import (
 from overread.runs._planning import Forecast, plan
 from overread.runs._reporting import OWN_CARDS
 from overread.runs._running import Unfinished, Watch, run
+from overread.runs._running_part import PartDone, run_part
+from overread.runs._shards import Part, store_of
+from overread.runs._stores import open_store
 
 
 class StudyRun(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -68,13 +72,16 @@ class Study(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     judge: list[dict[str, Any]] = []
     store: str | None = None
     concurrency: int | None = None
+    engine: str = "local"
+    address: str | None = None
+    actors: int | None = None
 
 
 _KEYS: Final = (
     "A study has [[run]] tables ("
     + ", ".join(StudyRun.__struct_fields__)
     + "), [[reader]] tables (kind, model and a spec's other options), [[judge]] tables (the same, "
-    "and role), store and concurrency. See docs/studies.md."
+    "and role), store, concurrency, engine, address and actors. See docs/studies.md."
 )
 
 
@@ -88,46 +95,71 @@ class PlannedRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def plan_study(
-    path: Path, *, store: Path | None = None, fresh: bool = False, tell: Tell | None = None
+    path: Path,
+    *,
+    store: str | Path | None = None,
+    fresh: bool = False,
+    part: Part | None = None,
+    tell: Tell | None = None,
 ) -> Iterator[PlannedRun]:
     """Forecast everything a study file asks for, run by run. Nobody is asked."""
     study = read_study(path)
-    for part, asked, _, _ in _opened(study, path):
+    place = _store_of(study, store, part)
+    for one, asked, _, _ in _opened(study, path):
         yield PlannedRun(
-            benchmark=part.benchmark,
-            cases=part.cases,
-            out=str(part.folder(path)),
-            forecasts=plan(**asked, store=store or study.store, fresh=fresh, tell=tell),
+            benchmark=one.benchmark,
+            cases=one.cases,
+            out=str(one.folder(path)),
+            forecasts=plan(**asked, store=place, fresh=fresh, part=part, tell=tell),
         )
 
 
 def run_study(
     path: Path,
     *,
-    store: Path | None = None,
+    store: str | Path | None = None,
     fresh: bool = False,
+    part: Part | None = None,
+    engine: str | None = None,
+    address: str | None = None,
+    actors: int | None = None,
     watch: Watch | None = None,
     tell: Tell | None = None,
-) -> Iterator[Run]:
-    """Run everything a study file asks for, one run folder per benchmark."""
+) -> Iterator[Run | PartDone]:
+    """Run everything a study file asks for, one run folder per benchmark; or a part of it."""
     study = read_study(path)
-    place = store or study.store or default_store()
+    where = Engine(study.engine, study.address, study.actors)
+    if engine is not None:
+        where = Engine(engine, address, actors)
+    where.check()
+    place = _store_of(study, store, part)
     opened = _opened(study, path)
-    with Store(place, tell) as kept:
+    with open_store(place, tell) as kept:
         begun: set[str] = set()  # two runs about one set are begun anew once, all before the first
         for _, _, bench, who in opened:
             dataset = kept.dataset_id(bench.name, bench.dataset, bench.policy)
             kept.enrol(who, dataset, fresh=fresh and bench.dataset not in begun)
             begun.add(bench.dataset)
-    also: dict[str, Any] = {"concurrency": study.concurrency, "watch": watch, "tell": tell}
-    for part, asked, _, _ in opened:
+    also: dict[str, Any] = {"engine": where.name, "address": where.address, "actors": where.actors}
+    also |= {"concurrency": study.concurrency, "watch": watch, "tell": tell}
+    for one, asked, _, _ in opened:
+        done: Run | PartDone
         try:
-            done = run(**asked, out=part.folder(path), store=place, **also)
+            if part is not None:
+                done = run_part(**asked, part=part, store=place, **also)
+            else:
+                done = run(**asked, out=one.folder(path), store=place, **also)
         except Unfinished as unfinished:
             if not fresh:
                 raise
             raise Unfinished(unfinished.why, "without --fresh") from None
         yield done
+
+
+def _store_of(study: Study, named: str | Path | None, part: Part | None) -> str | Path:
+    if part is not None:
+        return store_of(part, named, study.store)
+    return named or study.store or default_store()
 
 
 def _opened(

@@ -8,6 +8,7 @@ Student's.
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any, Final, NamedTuple
 
@@ -25,6 +26,8 @@ BELIEF: Final = 1.5
 _CODES: Final = 1 << 17
 # Numbers of hits looked at together, so that a large set does not fill the memory.
 _AT_A_TIME: Final = 4_096
+# So many of the largest numbers of hits are looked at before all others.
+_FIRST: Final = 8
 FEW: Final = 5
 """Below so many clusters, or clusters that differ, an interval may promise more than it holds."""
 
@@ -52,7 +55,28 @@ def counted_from_zero(labels: ArrayLike) -> NDArray[np.int64]:
     return np.unique(given, return_inverse=True)[1]
 
 
-def spread_of_mean(values: ArrayLike, clusters: ArrayLike) -> Spread:
+class Clusters(NamedTuple):
+    """Whose each case is, as a code from 0, and how many cases each cluster has."""
+
+    where: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+
+
+def clusters_of(labels: ArrayLike | Clusters) -> Clusters:
+    """Any sortable labels as clusters; what is counted already is not counted again.
+
+    Examples
+    --------
+    >>> [codes.tolist() for codes in clusters_of(list("bab"))]
+    [[1, 0, 1], [1, 2]]
+    """
+    if isinstance(labels, Clusters):
+        return labels
+    where = counted_from_zero(labels)
+    return Clusters(where, np.bincount(where))
+
+
+def spread_of_mean(values: ArrayLike, clusters: ArrayLike | Clusters) -> Spread:
     """The variance of a mean of cases that come in clusters, none of which need be large.
 
     With residuals r_i = x_i - x̄ of n cases in C clusters of m_c, the clusters' sums R_c, and the
@@ -92,8 +116,7 @@ def spread_of_mean(values: ArrayLike, clusters: ArrayLike) -> Spread:
     2.21
     """
     x: Floats = np.asarray(values, dtype=float)
-    where = counted_from_zero(clusters)
-    sizes = np.bincount(where)
+    where, sizes = clusters_of(clusters)
     n, count = x.size, sizes.size
     residuals = x - x.mean()
     mass, width = float(residuals @ residuals), float(x.max() - x.min())
@@ -124,7 +147,7 @@ def _drawn_towards(raw: Any, events: Any, usual: float, n: int) -> Any:
     return np.minimum(np.maximum(drawn, 1.0), n)
 
 
-def differing_clusters(values: ArrayLike, clusters: ArrayLike) -> float:
+def differing_clusters(values: ArrayLike, clusters: ArrayLike | Clusters) -> float:
     """How many clusters make a mean as skewed as it is.
 
     With the clusters' sums R_c of residuals from the mean::
@@ -158,11 +181,11 @@ def differing_clusters(values: ArrayLike, clusters: ArrayLike) -> float:
     4.0
     """
     x: Floats = np.asarray(values, dtype=float)
-    count, b = _skewness(x, np.asarray(clusters))
+    count, b = _skewness(x, clusters_of(clusters))
     return min(float(count), 1 / b**2 if b else math.inf)
 
 
-def clustered_share(hits: ArrayLike, clusters: ArrayLike) -> tuple[Interval, float]:
+def clustered_share(hits: ArrayLike, clusters: ArrayLike | Clusters) -> tuple[Interval, float]:
     """A share of cases that come in clusters, with Wilson's interval at 95 %; and its effect.
 
     Wilson's bounds for k of n, with the n that `spread_of_mean` leaves: n over the design effect,
@@ -205,8 +228,7 @@ def clustered_share(hits: ArrayLike, clusters: ArrayLike) -> tuple[Interval, flo
     n, k = int(x.size), int(x.sum())
     if n == 0:
         return Interval(None, None, None, None, 0), 1.0
-    where = counted_from_zero(clusters)
-    sizes = np.bincount(where)
+    where, sizes = clusters_of(clusters)
     if sizes.size == 1 or n == 1:
         return Interval(k / n, None, None, None, n), 1.0
     of = np.bincount(where, weights=x).astype(np.int64)
@@ -220,77 +242,111 @@ def clustered_share(hits: ArrayLike, clusters: ArrayLike) -> tuple[Interval, flo
 
 def _upper(hits: NDArray[np.int64], sizes: NDArray[np.int64]) -> tuple[float, float]:
     """The design effect of these hits by cluster, and the largest upper bound of any of them."""
-    n, count = int(sizes.sum()), sizes.size
-    if count == n:
+    n = int(sizes.sum())
+    if sizes.size == n:
         return 1.0, float(wilson_bounds(int(hits.sum()) / n, float(n))[1])
-    from scipy.special import stdtrit
+    # Clusters of as many hits and cases are one kind.
+    wide = int(sizes.max()) + 1
+    many = np.bincount(hits * wide + sizes)
+    codes = np.flatnonzero(many)
+    return _upper_of_kinds(wide, codes.tobytes(), many[codes].tobytes())
 
-    squares = float(sizes @ sizes)
+
+# Many numbers of a study are of the same hits.
+@functools.lru_cache(4096)
+def _upper_of_kinds(wide: int, codes: bytes, counts: bytes) -> tuple[float, float]:
+    """Of clusters by their kinds: `hits * wide + sizes`, and how many clusters are of it."""
+    from overread.stats.special import stdtrit
+
+    many = np.frombuffer(counts, dtype=np.int64)
+    hits, sizes = np.divmod(np.frombuffer(codes, dtype=np.int64), wide)
+    n, count, most = int(sizes @ many), int(many.sum()), int(hits @ many)
+    squares = float((sizes * sizes) @ many)
     usual = _usual_effect(squares, n)
 
-    def effects(k: NDArray[np.int64], between: Floats) -> tuple[Floats, Floats]:
-        """The design effect of each number of hits, and what it leaves of degrees of freedom."""
+    def effects(k: NDArray[np.int64], between: Floats) -> Floats:
+        """The design effect of each number of hits."""
         p = k / n
-        mass, raw = n * p * (1 - p), np.ones_like(p)
+        mass, raw = n * p * (1 - p), np.ones(p.size)
         between = between + p * p * squares
         np.divide(count / (count - 1) * between, mass, out=raw, where=mass > 0)
-        effect: Floats = _drawn_towards(raw, mass, usual, n)
-        # The variance that p itself gives is known; only what clusters add is estimated.
-        return effect, 1 / np.maximum((1 - 1 / effect) ** 2 / (count - 1), 1e-12)
+        return _drawn_towards(raw, mass, usual, n)  # type: ignore[no-any-return]
 
-    def bounds(k: NDArray[np.int64], effect: Floats, df: Any) -> Floats:
-        return upper_bounds(k / n, n / effect * (Z95 / stdtrit(df, 0.975)) ** 2)
+    def quantiles(effect: Floats) -> Floats:
+        """Student's, at what the design effect leaves of degrees of freedom: the variance that p
+        itself gives is known, only what clusters add is estimated."""
+        df = 1 / np.maximum((1 - 1 / effect) ** 2 / (count - 1), 1e-12)
+        return stdtrit(df, 0.975)  # type: ignore[no-any-return]
 
-    k = np.arange(int(hits.sum()) + 1)
-    apart = _most_apart(hits, sizes, k)
-    effect, df = effects(k, apart)
-    if sizes.min() == sizes.max() or not k[-1]:
-        own, own_df = effect[-1:], df[-1:]
-        kinds = None
-    else:  # clusters of as many hits and cases are one kind; the last row says how many it has
-        wide = int(sizes.max()) + 1
-        codes, many = np.unique((hits * wide + sizes)[hits > 0], return_counts=True)
-        kinds = np.stack((codes // wide, codes % wide, many))
-        own, own_df = effects(k[-1:], np.minimum(apart[-1:], _most_together(kinds, n, k[-1:])))
-    largest = float(bounds(k[-1:], own, own_df)[0])
+    def bounds(k: NDArray[np.int64], effect: Floats, t: Any) -> Floats:
+        return upper_bounds(k / n, n / effect * (Z95 / t) ** 2)
+
+    k = np.arange(most + 1)
+    apart = _most_apart(hits, sizes, many, k / n)
+    hit = hits > 0
+    kinds = None  # that take part: clusters of one size have both sums at their best at once
+    if most and sizes.min() < sizes.max():
+        kinds = hits[hit], sizes[hit], many[hit]
+
+    def narrowed(k: NDArray[np.int64]) -> Floats:
+        """The design effects under both limits."""
+        between = apart[k]
+        if kinds is not None:
+            between = np.minimum(between, _most_together(*kinds, n, k))
+        return effects(k, between)
+
+    # The last few first: nearly always one of them is the largest.
+    few = k[-_FIRST:]
+    found = narrowed(few)
+    own, largest = float(found[-1]), float(bounds(few, found, quantiles(found)).max())
     # The second limit of what lies between, and Student's quantile, cost most. Both only lower a
     # bound, the quantile from that of the fewest degrees of freedom: what does not reach the bound
-    # of all hits even so cannot be the largest.
-    some = np.flatnonzero(bounds(k, effect, df.min()) + 1e-9 >= largest)
-    for at in range(0, some.size, _AT_A_TIME):
-        few = some[at : at + _AT_A_TIME]
-        if kinds is None:
-            found = effect[few], df[few]
-        else:
-            found = effects(few, np.minimum(apart[few], _most_together(kinds, n, few)))
-        largest = max(largest, float(bounds(few, *found).max()))
-    return float(own[0]), largest
+    # of those even so cannot be the largest.
+    rest = k[:-_FIRST]
+    if rest.size:
+        effect = effects(rest, apart[rest])
+        fewest = float(quantiles(effect.max(keepdims=True))[0])
+        some = np.flatnonzero(bounds(rest, effect, fewest) + 1e-9 >= largest)
+        for at in range(0, some.size, _AT_A_TIME):
+            few = some[at : at + _AT_A_TIME]
+            found = narrowed(few)
+            largest = max(largest, float(bounds(few, found, quantiles(found)).max()))
+    return own, largest
 
 
-def _most_apart(hits: NDArray[np.int64], sizes: NDArray[np.int64], k: NDArray[np.int64]) -> Floats:
+def _most_apart(
+    hits: NDArray[np.int64], sizes: NDArray[np.int64], many: NDArray[np.int64], p: Floats
+) -> Floats:
     """At least the most that Σ h_c² - 2p Σ m_c h_c can be for 0, 1, ... k of these hits, p = k/n.
 
     Both sums at their best: most of the first in the clusters with most hits, least of the second
     in the smallest clusters, which clusters of one size have at once. It does not fall as a cluster
-    gets more hits, and is right to the hit where all are taken.
+    gets more hits, and is right to the hit where all are taken. `hits` ascend.
     """
-    each = np.sort(hits)[::-1]
-    step = np.arange(k[-1]) - np.repeat(np.cumsum(each) - each, each)
-    squares = np.concatenate(([0], np.cumsum(2 * step + 1)))
-    products = np.concatenate(([0], np.cumsum(np.sort(np.repeat(sizes, hits)))))
-    found: Floats = squares - 2 * (k / int(sizes.sum())) * products
+    each = np.repeat(hits[::-1], many[::-1])
+    step = np.arange(p.size - 1) - np.repeat(np.cumsum(each) - each, each)
+    squares, products = np.zeros((2, p.size), dtype=np.int64)
+    np.cumsum(2 * step + 1, out=squares[1:])
+    order = np.argsort(sizes)
+    np.cumsum(np.repeat(sizes[order], (hits * many)[order]), out=products[1:])
+    found: Floats = squares - 2 * p * products
     return found
 
 
-def _most_together(kinds: NDArray[np.int64], n: int, k: NDArray[np.int64]) -> Floats:
+def _most_together(
+    hits: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    many: NDArray[np.int64],
+    n: int,
+    k: NDArray[np.int64],
+) -> Floats:
     """The same limit otherwise, for each of these k: both sums in the same clusters, with a
     straight line in place of each h_c², which is off in one cluster only."""
-    hits, sizes, many = kinds
     slopes = hits - 2 * (k / n)[:, None] * sizes
     best = np.argsort(-slopes, axis=1)
     room = (hits * many)[best]
     taken = np.minimum(np.maximum(k[:, None] - room.cumsum(axis=1) + room, 0), room)
-    found: Floats = (taken * slopes[np.arange(k.size)[:, None], best]).sum(axis=1)
+    found: Floats = (taken * np.take_along_axis(slopes, best, axis=1)).sum(axis=1)
     return found
 
 
@@ -321,7 +377,7 @@ def upper_bounds(p: Floats, m: Floats) -> Floats:
 def clustered_mean(
     value: float,
     influence: ArrayLike,
-    clusters: ArrayLike,
+    clusters: ArrayLike | Clusters,
     limits: tuple[float, float] = (-math.inf, math.inf),
 ) -> tuple[Interval, Spread]:
     """A mean, or what is as smooth, with its interval at 95 %.
@@ -372,12 +428,12 @@ def clustered_mean(
     >>> f"{found.low:.3f} {found.high:.3f}"
     '0.439 0.988'
     """
-    from scipy.special import stdtrit
+    from overread.stats.special import stdtrit
 
     x: Floats = np.asarray(influence, dtype=float)
-    labels = np.asarray(clusters)
+    labels = clusters_of(clusters)
     n = int(x.size)
-    if n < 2 or bool((labels == labels[0]).all()):
+    if n < 2 or labels.sizes.size == 1:
         return Interval(value, None, None, None, n), Spread(1.0, 0.0, 1.0)
     spread = spread_of_mean(x, labels)
     t, sd = float(stdtrit(spread.df, 0.975)), math.sqrt(spread.variance)
@@ -408,9 +464,9 @@ def clustered_mean(
     return Interval(value, min(ends[0], value), max(ends[1], value), sd, n), spread
 
 
-def _skewness(x: Floats, labels: NDArray[Any]) -> tuple[int, float]:
+def _skewness(x: Floats, clusters: Clusters) -> tuple[int, float]:
     """How many clusters there are; the skewness of their residuals' sums over the root of that."""
-    summed = np.bincount(counted_from_zero(labels), weights=x - x.mean())
+    summed = np.bincount(clusters.where, weights=x - x.mean())
     sums: Floats = summed / (float(np.abs(summed).max()) or 1.0)  # the same whatever the unit
     second = float(sums @ sums)
     b = float((sums**3).sum()) / second**1.5 if second > 0 else 0.0

@@ -9,7 +9,13 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from overread.stats._clusters import Floats, Spread, clustered_mean, spread_of_mean
+from overread.stats._clusters import (
+    Floats,
+    Spread,
+    clustered_mean,
+    counted_from_zero,
+    spread_of_mean,
+)
 from overread.stats._differences import difference_p, paired_difference, sign_flip_p
 from overread.stats._proportions import Z95, Interval
 
@@ -72,7 +78,7 @@ def paired_values(
     ('0.67 [0.00, 0.86]', 0.125)
     """
     first, second = np.asarray(one, dtype=float), np.asarray(two, dtype=float)
-    owners = np.unique(np.asarray(clusters), return_inverse=True)[1]
+    owners = counted_from_zero(clusters)
     each: Floats = first - second
     n = int(each.size)
     if not n:
@@ -97,7 +103,7 @@ def paired_values(
 def _newcombe(
     one: NDArray[np.bool_], two: NDArray[np.bool_], owners: NDArray[np.int64], effect: float
 ) -> Interval:
-    from scipy.special import stdtrit
+    from overread.stats.special import stdtrit
 
     added = (1 - 1 / effect) ** 2 / int(owners.max()) if effect > 1 else 0.0
     wider = (float(stdtrit(1 / added, 0.975)) / Z95) ** 2 if added > 1e-12 else 1.0

@@ -5,7 +5,8 @@ key that says what each display shows; `app` is the page they read on; `journal`
 `sheets` is for those who read without a network; `analysis` puts people beside models.
 """
 
-from overread.study.candidates import Candidate, Place, Said, Settled
+from overread.study.candidates import Candidate
+from overread.study.consensus import Place, Said, Settled
 from overread.study.design import Design, Task, read_design
 from overread.study.journal import Journal
 from overread.study.packets import Display, Key, make_study, open_key, open_study

@@ -68,6 +68,8 @@ def readings_of(study: Opened, answers: Iterable[Given], key: Mapping[str, Key])
 def form_shares(readings: Sequence[Reading]) -> Iterator[Measure]:
     """How often each answer to a choice was given: of each reader, overall and by what is known.
 
+    Of several options that are chosen together each has a share of its own.
+
     Groups are the finding, and the model where a display was about one. Whoever could not tell
     counts among all. Questions that models are asked too are measured as models are.
     """
@@ -75,7 +77,10 @@ def form_shares(readings: Sequence[Reading]) -> Iterator[Measure]:
         one
         for one in readings
         if not one.key.iteration
-        and (one.ask.kind == "choice" or (one.ask.kind == "yesno" and not one.key.request))
+        and (
+            one.ask.kind in ("choice", "several")
+            or (one.ask.kind == "yesno" and not one.key.request)
+        )
     ]
     for reader, task, question in sorted({(r.reader, r.task, r.ask.name) for r in chosen}):
         own = [
@@ -89,13 +94,14 @@ def form_shares(readings: Sequence[Reading]) -> Iterator[Measure]:
                 if one.key.facts.get(fact):
                     groups.setdefault(((fact, one.key.facts[fact]),), []).append(one)
         for by, some in groups.items():
-            for word in own[0].ask.answers:
+            for word in own[0].ask.answers or own[0].ask.options:
                 record = Measure(
                     reader=reader,
                     measure=f"{task}_{question}",
                     by={"answer": word, **dict(by)},
                 )
-                yield _share(record, [one.value == word for one in some], _patients(some))
+                hits = [word in one.value.split("\n") for one in some]
+                yield _share(record, hits, _patients(some))
 
 
 # ---------------------------------------------------------------- agreement
@@ -105,15 +111,17 @@ def agreements(readings: Sequence[Reading]) -> Iterator[Measure]:
     """How far every two readers agree on what both answered, and each with himself.
 
     `agreement` is the share of displays with the same answer; `kappa` Cohen's; of a scale
-    `kappa_weighted`, quadratic, on all of its levels [D27]. Intervals are the jackknife's by
-    patient. Who could not tell has answered so.
+    `kappa_weighted`, quadratic, on all of its levels [D27]. A ranking is compared pair by pair of
+    what is ranked: which of the two is better, or neither. Of several options chosen, `agreement`
+    is the share of displays with the same. Intervals are the jackknife's by patient. Who could not
+    tell has answered so.
     """
     for task, question in sorted({(r.task, r.ask.name) for r in readings}):
         own = [
             one
             for one in readings
             if (one.task, one.ask.name) == (task, question)
-            and one.ask.kind in ("yesno", "choice", "scale")
+            and one.ask.kind in ("yesno", "choice", "scale", "several", "ranking")
         ]
         first: dict[str, dict[tuple[str, str], Reading]] = {}
         again: dict[str, dict[tuple[str, str], Reading]] = {}
@@ -140,13 +148,19 @@ def _agreement(
     shared = [(one[place], other[place]) for place in one if place in other]
     if not shared:
         return
-    patients = _patients([first for first, _ in shared])
-    a = np.array([first.value for first, _ in shared])
-    b = np.array([second.value for _, second in shared])
+    said = [
+        (first.key.patient, a, b)
+        for first, second in shared
+        for a, b in zip(_compared(first), _compared(second), strict=True)
+    ]
+    patients = [patient for patient, _, _ in said]
+    a, b = (np.array([one[at] for one in said]) for at in (1, 2))
     yield _share(Measure(reader=reader, measure="agreement", by=by), a == b, patients)
     ask = shared[0][0].ask
+    if ask.kind == "several":
+        return
     weighted = ask.kind == "scale"
-    words = {word: at for at, word in enumerate(ask.answers)}
+    words = {word: at for at, word in enumerate(ask.answers or ("<", "=", ">"))}
     x, y = (np.array([words.get(str(word), -1) for word in some]) for some in (a, b))
 
     def kappa(keep: np.ndarray) -> float:
@@ -157,7 +171,16 @@ def _agreement(
         return nan if found is None else found
 
     name = "kappa_weighted" if weighted else "kappa"
-    yield _jackknifed(Measure(reader=reader, measure=name, by=by, n=len(shared)), kappa, patients)
+    yield _jackknifed(Measure(reader=reader, measure=name, by=by, n=len(said)), kappa, patients)
+
+
+def _compared(one: Reading) -> list[str]:
+    """What of an answer is held against another's: of a ranking, how each pair stands."""
+    if one.ask.kind != "ranking":
+        return [one.value]
+    ranks = one.ask.ranks(one.value)
+    pairs = combinations(one.ask.options, 2)
+    return ["<=>"[1 + (ranks[a] > ranks[b]) - (ranks[a] < ranks[b])] for a, b in pairs]
 
 
 def _jackknifed(record: Measure, merit, patients: Sequence[str]) -> Measure:  # type: ignore[no-untyped-def]
@@ -179,6 +202,80 @@ def _jackknifed(record: Measure, merit, patients: Sequence[str]) -> Measure:  # 
     record = replace(record, se=se, low=max(-1.0, value - reach), high=min(1.0, value + reach))
     record = with_method(record, Method(kind="jackknife", of="patients", t=count - 1))
     return noted(record, FEW_CLUSTERS) if count < stats.FEW else record
+
+
+# ---------------------------------------------------------------- readers under two conditions
+
+
+def conditions_apart(readings: Sequence[Reading], margin: float | None = None) -> list[Measure]:
+    """`diff_right`: right answers under each further condition minus those under the first.
+
+    Right is the answer that is true of the case as it was, before anything was hidden. Conditions
+    stand in the order of the alphabet, `original` first where there is one; `versus` is the first.
+    Only cases that a reader decided under both; for all readers together those that all did, by the
+    analysis of Obuchowski, Rockette and Hillis for readers and cases like these (three readers or
+    more). With a `margin`, whether readers are not worse by more than that.
+    """
+    own = [one for one in readings if one.ask.name == "answer" and one.key.truth in ("yes", "no")]
+    found: list[Measure] = []
+    for task in sorted({one.task for one in own}):
+        right = {
+            (one.reader, one.key.condition, one.key.case): float(one.value == one.key.truth)
+            for one in own
+            if one.task == task and not one.key.iteration and one.value != CANNOT_TELL
+        }
+        patients = {one.key.case: one.key.patient for one in own}
+        names = sorted({name for _, name, _ in right}, key=lambda name: (name != "original", name))
+        readers = sorted({reader for reader, _, _ in right})
+        cases = sorted({case for _, _, case in right})
+        owners = stats.counted_from_zero(np.array([patients[case] for case in cases]))
+        table = np.array(
+            [[[right.get((r, c, case), nan) for case in cases] for r in readers] for c in names]
+        )
+        for at, name in enumerate(names[1:], 1):
+            by = {"task": task, "condition": name, "versus": names[0]}
+            family = f"right under {name} against {names[0]}"
+            alone = [
+                paired(
+                    Measure(reader=reader, measure="diff_right", by=by, family=family),
+                    table[at, number],
+                    table[0, number],
+                    owners,
+                )
+                for number, reader in enumerate(readers)
+            ]
+            record = Measure(reader=PEOPLE, measure="diff_right", by=by)
+            together = _under_both(record, table[[0, at]], owners)
+            some = [*_with_q(alone), *([] if together is None else [together])]
+            if margin is not None:
+                some = [held_to_margin(one, margin, higher=True) for one in some]
+            found += some
+    return found
+
+
+def _under_both(record: Measure, table: np.ndarray, owners: np.ndarray) -> Measure | None:
+    """ORH of readers under two conditions, over the cases that all of them decided under both."""
+    readers = table.shape[1]
+    if readers < stats.LEAST_READERS:
+        return None
+    whole = ~np.isnan(table).any(axis=(0, 1))
+    if not whole.any():
+        return None
+    table, owners = table[..., whole], owners[whole]
+    figures, parts = stats.jackknifed(lambda keep: table[..., keep].mean(axis=-1), owners)
+    beside = float(figures[1].mean()), float(figures[0].mean())
+    record = replace(record, n=int(whole.sum()), beside=beside, value=beside[0] - beside[1])
+    return _by_orh(record, stats.conditions_apart(figures, parts))
+
+
+def _by_orh(record: Measure, found: stats.MultiReader | None) -> Measure:
+    if found is None:
+        return remarked(record, "no interval: nothing varies")
+    low, high = max(-1.0, found.low), min(1.0, found.high)
+    record = replace(record, value=found.effect, se=found.se, low=low, high=high, p=found.p)
+    df = round(found.df) if np.isfinite(found.df) else None
+    record = with_method(record, Method(kind="orh", of=f"{found.readers} readers", t=df))
+    return noted(record, FEW_CLUSTERS) if found.clusters < stats.FEW else record
 
 
 # ---------------------------------------------------------------- people and models
@@ -259,15 +356,8 @@ def _against_all(
     figures, parts = stats.jackknifed(lambda keep: table[:, keep].mean(axis=1), owners)
     found = stats.model_against_readers(float(figures[0]), figures[1:], parts[:, 0], parts[:, 1:])
     beside = float(figures[0]), float(figures[1:].mean())
-    record = replace(record, n=int(whole.sum()), beside=beside)
-    if found is None:
-        value = beside[0] - beside[1]
-        return remarked(replace(record, value=value), "no interval: nothing varies")
-    low, high = max(-1.0, found.low), min(1.0, found.high)
-    record = replace(record, value=found.effect, se=found.se, low=low, high=high, p=found.p)
-    df = round(found.df) if np.isfinite(found.df) else None
-    record = with_method(record, Method(kind="orh", of=f"{found.readers} readers", t=df))
-    return noted(record, FEW_CLUSTERS) if found.clusters < stats.FEW else record
+    record = replace(record, n=int(whole.sum()), beside=beside, value=beside[0] - beside[1])
+    return _by_orh(record, found)
 
 
 def _with_q(family: Sequence[Measure]) -> list[Measure]:

@@ -16,7 +16,6 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from html import escape
 from importlib.resources import files
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -116,6 +115,8 @@ class _Desk:
             raise Refused(400, "Nothing here takes a query.")
         if request.method == "GET" and path.startswith("/r/"):
             return self._let_in(path.removeprefix("/r/"))
+        if path == "/favicon.ico":  # browsers ask for it unasked
+            return web.Response(status=204)
         reader = self._known(request)
         if reader is None:
             raise Refused(403, "Open the link that you were given.")
@@ -338,19 +339,3 @@ def _text(name: str) -> str:
 
 def _asset(name: str) -> bytes:
     return _text(name).encode()
-
-
-def certificate_of(cert: Path | None, key: Path | None) -> ssl.SSLContext | None:
-    """What HTTPS is spoken with; None where neither file is given."""
-    if cert is None and key is None:
-        return None
-    if cert is None or key is None:
-        raise BadInput("--tls-cert and --tls-key go together. Give both, or neither.")
-    for option, path in (("--tls-cert", cert), ("--tls-key", key)):
-        read_bytes(path, named=f"{option} {path}")  # a file, and no pipe that is waited for
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    try:
-        context.load_cert_chain(cert, key)
-    except (OSError, ssl.SSLError) as error:
-        raise BadInput(f"--tls-cert {cert}: {error}. Give a PEM certificate and its key.") from None
-    return context

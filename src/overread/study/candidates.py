@@ -9,29 +9,25 @@ or as JSON lines (a task's `table`), and picks what is asked of them::
     pick    exactly `pick` of its `options` are to be chosen (distractors beside its `answer`)
     steps   accept, correct or remove each of its steps
 
-`screens_of` makes screens of them for `packets.make_study`; `said_of` gives the journalled answers
-back, a `Said` for each answer. Reviewers do not see each other. What they do not agree on goes to
-an auditor in a study of its own, made of the first (`audit_screens`), in which he sees only that,
-and what each of them said, nobody named; `settled` puts both together. All of it works on any task,
-not on candidates alone. `runs.study_of_candidates`, `study_answers` and `study_audit` do these
-things with folders.
+`screens_of` makes screens of them for `packets.make_study`. Reviewers do not see each other;
+`consensus` says what they come to. `runs.study_of_candidates`, `study_answers`, `study_audit` and
+`study_settled` do these things with folders.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
 import overread.case as oc
-from overread.benchmarks.people import CANNOT_TELL, Ask, ForPeople
+from overread.benchmarks.people import Ask, ForPeople
 from overread.case import BadInput
 from overread.files import MOST_TABLE, open_file
-from overread.study.design import CANDIDATES, NOTE, check_asks
-from overread.study.journal import Given
-from overread.study.packets import Key, Opened
+from overread.study.design import CANDIDATES, MOST_FRAMES, check_asks
+from overread.study.forms import pictured
 
 LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 REASONS: Final = (
@@ -74,26 +70,6 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     asks: tuple[Ask, ...] = ()
 
 
-class Said(msgspec.Struct, frozen=True, kw_only=True):
-    """One answer that counts, by what it is about.
-
-    `at` is in seconds since 1970, `seconds` from the moment the display was shown; `iteration` is 1
-    where the case was shown once more. Reviewers' notes are answers to the question `note`.
-    """
-
-    case: str
-    condition: str = ""
-    reviewer: str
-    question: str
-    value: str
-    at: float
-    seconds: float | None = None
-    iteration: int = 0
-
-
-# ---------------------------------------------------------------- screens
-
-
 def read_candidates(path: Path) -> Iterator[Candidate]:
     """Candidates from JSON lines; `BadInput` names file and line."""
     decode = msgspec.json.Decoder(Candidate).decode
@@ -116,9 +92,13 @@ def screens_of(
     *,
     pick: int = 4,
     reasons: Sequence[str] = REASONS,
+    frames: int = MOST_FRAMES,
     slides_of: Callable[[Candidate], Sequence[oc.Slide]] | None = None,
 ) -> Iterator[ForPeople]:
-    """A screen for each candidate. `slides_of` makes the pictures where they are no plain files."""
+    """A screen for each candidate, with at most so many `frames` of a clip.
+
+    `slides_of` makes the pictures where they are no plain files.
+    """
     if kind not in CANDIDATES:
         raise BadInput(f'kind "{kind}"; known of candidates are {", ".join(CANDIDATES)}.')
     for one in candidates:
@@ -128,7 +108,7 @@ def screens_of(
         yield ForPeople(
             case=one.id,
             patient=one.patient or one.id,
-            slides=tuple(_slides(one, root) if slides_of is None else slides_of(one)),
+            slides=tuple(_slides(one, root, frames) if slides_of is None else slides_of(one)),
             texts=tuple(_texts(one, kind)),
             asks=asks,
             stratum=(one.stratum,),
@@ -164,12 +144,12 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _slides(one: Candidate, root: str) -> Iterator[oc.Slide]:
+def _slides(one: Candidate, root: str, frames: int) -> Iterator[oc.Slide]:
     for number, name in enumerate(one.pictures):
         boxes = one.boxes if number == 0 else ()
         yield oc.Slide(
             label="",
-            picture=oc.Picture(oc.Source(root, name)),
+            picture=pictured(Path(root), name, frames),
             boxes=tuple(("box", oc.Box(*box)) for box in boxes),
         )
 
@@ -257,145 +237,3 @@ def _review(one: Candidate, reasons: Sequence[str]) -> Iterator[Ask]:
             where=("decision", "fix"),
             required=False,
         )
-
-
-# ---------------------------------------------------------------- what was said
-
-
-def said_of(study: Opened, answers: Iterable[Given], key: Mapping[str, Key]) -> Iterator[Said]:
-    """Every answer that counts, notes too: no practice, nothing left empty."""
-    for one in answers:
-        shown = key.get(one.display)
-        if shown is None:
-            raise BadInput(
-                f"{study.folder}: answers are of display {one.display}, and this study has none "
-                "such. Are they of another?"
-            )
-        asks = {ask.name for ask in study.displays[one.display].asks} | {NOTE}
-        if one.value and not shown.training and one.question in asks:
-            yield Said(
-                case=shown.case,
-                condition=shown.condition,
-                reviewer=one.reader,
-                question=one.question,
-                value=one.value,
-                at=one.at,
-                seconds=one.seconds,
-                iteration=shown.iteration,
-            )
-
-
-class Place(NamedTuple):
-    """What a screen was about."""
-
-    case: str
-    condition: str
-
-
-class Settled(NamedTuple):
-    """What stands of a case: the values, who said so, and whether they had to be brought to it.
-
-    `values` is None where readers differ and nobody has decided yet.
-    """
-
-    values: dict[str, str] | None
-    readers: tuple[str, ...]
-    audited: bool
-
-
-def disputed(asks: Sequence[Ask], values: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
-    """The questions that readers answered differently, or that somebody could not tell.
-
-    Of those by which a case is decided (`Ask.decides`).
-    """
-    found = []
-    for ask in asks:
-        given = {one.get(ask.name, "") if ask.is_asked(one) else "" for one in values}
-        if ask.decides and (len(given) > 1 or CANNOT_TELL in given):
-            found.append(ask.name)
-    return tuple(found)
-
-
-def settled(
-    study: Opened, said: Iterable[Said], key: Mapping[str, Key], audit: Iterable[Said] = ()
-) -> dict[Place, Settled]:
-    """What the readers of a study agree on, and what an auditor decided of the rest.
-
-    Where readers agree the first of them is taken at his word, reasons and all. A case shown once
-    more counts as it was seen first.
-    """
-    asks = {
-        Place(one.case, one.condition): study.displays[one.display].asks
-        for one in key.values()
-        if not one.training and not one.iteration
-    }
-    by_auditor = _values(audit)
-    found: dict[Place, Settled] = {}
-    for place, values in _values(said).items():
-        final = by_auditor.get(place, {})
-        for auditor, own in final.items():
-            found[place] = Settled(own, (*values, auditor), audited=True)
-        if not final:
-            open_ = disputed(asks[place], list(values.values()))
-            first = next(iter(values.values()))
-            found[place] = Settled(None if open_ else first, tuple(values), audited=False)
-    return found
-
-
-def _values(said: Iterable[Said]) -> dict[Place, dict[str, dict[str, str]]]:
-    """Values by question, of each reader in each place; readers in the order of their names."""
-    found: dict[Place, dict[str, dict[str, str]]] = {}
-    for one in sorted(said, key=lambda one: (one.case, one.condition, one.reviewer)):
-        if not one.iteration:
-            place = found.setdefault(Place(one.case, one.condition), {})
-            place.setdefault(one.reviewer, {})[one.question] = one.value
-    return found
-
-
-def audit_screens(
-    study: Opened, said: Iterable[Said], key: Mapping[str, Key]
-) -> Iterator[ForPeople]:
-    """The displays of a study on which its readers do not agree, and what each of them said.
-
-    Pictures are the files that were shown, so that nothing is rendered another way.
-    """
-    shown = {
-        Place(one.case, one.condition): one
-        for one in key.values()
-        if not one.training and not one.iteration
-    }
-    root = str(study.folder / "pictures")
-    for place, values in _values(said).items():
-        one = shown[place]
-        display = study.displays[one.display]
-        if not disputed(display.asks, list(values.values())):
-            continue
-        names = {ask.name: ask.text for ask in display.asks} | {NOTE: "Note"}
-        opinions = [
-            (f"Reviewer {number}", "\n".join(_opinion(names, own)))
-            for number, own in enumerate(values.values(), 1)
-        ]
-        yield ForPeople(
-            case=one.case,
-            patient=one.patient,
-            condition=one.condition,
-            slides=tuple(
-                oc.Slide(
-                    label="",
-                    picture=oc.Picture(oc.Source(root, picture.file)),
-                    boxes=tuple(("box", oc.Box(*box)) for box in picture.boxes),
-                )
-                for picture in display.pictures
-            ),
-            texts=(*display.texts, *opinions),
-            asks=display.asks,
-            truth=one.truth,
-            facts=one.facts,
-            said=one.said,
-        )
-
-
-def _opinion(names: Mapping[str, str], values: Mapping[str, str]) -> Iterator[str]:
-    for name, text in names.items():
-        if name in values:
-            yield f"{_line(text)} {', '.join(values[name].splitlines())}"

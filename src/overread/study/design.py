@@ -23,6 +23,7 @@ NOTE = "note"
 """What a reader writes beside the questions; every display has it."""
 CANDIDATES = ("review", "same", "usable", "pick", "steps")
 """What may be asked of candidate items; `candidates` says what each is."""
+MOST_FRAMES = 64
 OWN_KINDS = (*CANDIDATES, "audit", "form")
 """Kinds of tasks that are no benchmark's."""
 # What stands beside readers' names in links and tables, and beside questions in sheets.
@@ -99,6 +100,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     models: list[str] = []
     table: str = ""
     questions: list[Question] = []
+    # Of a clip at most so many frames are shown.
+    frames: int = MOST_FRAMES
     # Of candidate items: how many distractors are chosen, and why one may be fixed or dropped.
     pick: int = 4
     reasons: list[str] = []
@@ -177,6 +180,8 @@ def _check_task(where: str, task: Task, design: Design) -> None:
         raise BadInput(f"{where}: repeat is {task.repeat}; a share from 0 to 0.5.")
     if min(task.cases, task.anchor, task.training) < 0:
         raise BadInput(f"{where}: cases, anchor and training are 0 or more.")
+    if not 2 <= task.frames <= 400:
+        raise BadInput(f"{where}: frames is {task.frames}; of a clip 2 to 400 can be shown.")
     if not 1 <= task.each <= len(design.readers):
         raise BadInput(
             f"{where}: each is {task.each}; from 1 to the {len(design.readers)} readers."

@@ -69,6 +69,8 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
     task: int
     kind: str
     case: str
+    unit: str = ""
+    audits: int = 0
     patient: str
     condition: str = ""
     iteration: int = 0
@@ -106,13 +108,13 @@ def sampled(screens: Iterable[ForPeople], task: Task, number: int, seed: int) ->
     by_case: dict[str, list[ForPeople]] = defaultdict(list)
     for one in screens:
         if not task.conditions or one.condition in task.conditions:
-            if any(other.condition == one.condition for other in by_case[one.case]):
+            if any(other.condition == one.condition for other in by_case[one.unit or one.case]):
                 under = f" under {one.condition}" if one.condition else ""
                 raise BadInput(
                     f"task {number}: case {one.case} is there twice{under}. Give each a name or a "
                     "condition of its own."
                 )
-            by_case[one.case].append(one)
+            by_case[one.unit or one.case].append(one)
     if not by_case:
         named = f" under {', '.join(task.conditions)}" if task.conditions else ""
         raise BadInput(
@@ -189,7 +191,7 @@ def dealt_out(
     """
     by_case: dict[str, list[Key]] = defaultdict(list)
     for key in displays:
-        by_case[key.case].append(key)
+        by_case[key.unit or key.case].append(key)
     room = dict.fromkeys(readers, cap or _MOST_DISPLAYS)
     who = {reader: Random(lot("session", seed, f"{task.kind}|{reader}")) for reader in readers}
     most = max(len(some) for some in by_case.values())
@@ -278,7 +280,7 @@ def make_study(
                 )
             firsts: dict[str, str] = {}
             for one in dealt.screens:
-                firsts.setdefault(one.case, one.condition)
+                firsts.setdefault(one.unit or one.case, one.condition)
             repeated = sorted(firsts, key=lambda case: lot(f"again {number}", design.seed, case))
             again = frozenset(repeated[: round(task.repeat * len(firsts))])
             own: list[Key] = []
@@ -286,7 +288,8 @@ def make_study(
                 *((one, False) for one in dealt.screens),
                 *((one, True) for one in practice[number - 1]),
             ]:
-                shown_again = one.case in again and one.condition == firsts[one.case]
+                unit = one.unit or one.case
+                shown_again = unit in again and one.condition == firsts[unit]
                 for iteration in (0, 1) if shown_again else (0,):
                     name = secrets.token_hex(8)
                     pictures = tuple(_seen(slide, folder, kept, render) for slide in one.slides)
@@ -361,6 +364,8 @@ def _key(
         task=number,
         kind=kind,
         case=one.case,
+        unit=one.unit,
+        audits=one.audits,
         patient=one.patient,
         condition=one.condition,
         iteration=iteration,

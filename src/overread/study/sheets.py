@@ -62,11 +62,20 @@ def _sheet(shown: Sequence[Display], given: Sequence[Mapping[str, str]]) -> str:
     sheet.writerow(["display", "pictures", "question", *asks, NOTE])
     for display, values in zip(shown, given, strict=True):
         said = [f"{label}: {words}" if label else words for label, words in display.texts]
-        question = " / ".join([*said, *(ask.text for ask in display.asks)])
+        question = " / ".join([*said, *map(_in_words, display.asks)])
         cells = [display.id, ";".join(p.file for p in display.pictures), question]
         cells += [values.get(ask, "") for ask in (*asks, NOTE)]
         sheet.writerow([guarded(cell) for cell in cells])
     return text.getvalue()
+
+
+def _in_words(ask: Ask) -> str:
+    """A question with what may be answered, and when it is asked."""
+    words = "; ".join(ask.answers or ask.options)
+    if ask.kind == "ranking":
+        words = f"best first, as {' > '.join(ask.options)}, or = where two are alike"
+    asked = f", where {ask.where[0]} is {' or '.join(ask.where[1:])}" if ask.where else ""
+    return f"{ask.name}{asked}: {ask.text}{f' [{words}]' if words else ''}"
 
 
 def read_sheet(path: Path, study: Opened, reader: str) -> dict[str, dict[str, str]]:
@@ -91,6 +100,13 @@ def read_sheet(path: Path, study: Opened, reader: str) -> dict[str, dict[str, st
                     found[name][question] = asks[question].checked(value)
                 except BadInput as error:
                     raise BadInput(f"{path} row {line}: {error} Mend the cell.") from None
+        for question, ask in asks.items():
+            if question in found[name] and not ask.is_asked(found[name]):
+                wanted = " or ".join(ask.where[1:])
+                raise BadInput(
+                    f"{path} row {line}: {question} is answered, and asked only where "
+                    f"{ask.where[0]} is {wanted}. Empty the cell."
+                )
     return found
 
 

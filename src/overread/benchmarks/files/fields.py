@@ -73,11 +73,22 @@ class Fields(msgspec.Struct, frozen=True):
     def fact(self, name: str) -> str | None:
         """A field as text without outer blanks; None where it is empty or missing."""
         value = self.cells.get(name)
-        if isinstance(value, str) and value:  # nearly always: a set has dozens of fields a row
+        if isinstance(value, str) and value:
             return value.strip() or None
         if not value and self.beside is None and (value is None or value == ""):
             return None
         return self.text(name).strip() or None
+
+    def facts(self, names: Sequence[str]) -> dict[str, str | None]:
+        """Each of these fields as `fact` has it: a set has dozens of fields a row."""
+        found: dict[str, str | None] = {}
+        for name in names:
+            value = self.cells.get(name) if self.beside is None else self.fact(name)
+            if isinstance(value, str):
+                found[name] = value.strip() or None
+            else:
+                found[name] = None if value is None else self.fact(name)
+        return found
 
     def required(self, name: str, need: str = "every row needs one") -> str:
         """A field as text without outer blanks that may not be empty."""
@@ -170,8 +181,11 @@ class Fields(msgspec.Struct, frozen=True):
 
     def boxes(self, name: str) -> tuple[Box, ...]:
         """`x y w h` of each box, joined by semicolons."""
-        boxes = []
-        for words in (self.fact(name) or "").split(";"):
+        boxes: list[Box] = []
+        given = self.fact(name)
+        if given is None:
+            return ()
+        for words in given.split(";"):
             if not words.strip():
                 continue
             sides = words.split()

@@ -7,7 +7,7 @@ path does without all of them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 from msgspec.structs import replace
@@ -23,6 +23,7 @@ from overread.measuring.specs import Counted, Spec
 if TYPE_CHECKING:
     from overread.benchmarks.grounding.edition import Edition
 
+_T = TypeVar("_T")
 
 # The groups each rate is given by: fewer than ours, and for sex, age and label bare numbers without
 # an interval (GROUNDING 8).
@@ -42,12 +43,17 @@ _ERROR_GROUPS: Final = {
 }
 
 
-def any_sample(ids: Sequence[str], n: int) -> tuple[str, ...]:
-    """n ids in the order drawn, as the authors' `DataFrame.sample(n, random_state=42)` gives."""
-    if not 0 < n < len(ids):
-        n = len(ids)
-    chosen = np.random.RandomState(_SAMPLE_SEED).choice(len(ids), n, replace=False)
-    return tuple(ids[k] for k in chosen)
+def any_sample(some: Sequence[_T], n: int, seed: int = _SAMPLE_SEED) -> tuple[_T, ...]:
+    """n of some in the order drawn, as `DataFrame.sample(n, random_state=seed)` gives them.
+
+    All of them where n is 0, or more than there are.
+    """
+    if not some:
+        return ()
+    if not 0 < n < len(some):
+        n = len(some)
+    chosen = np.random.RandomState(seed).choice(len(some), n, replace=False)
+    return tuple(some[k] for k in chosen)
 
 
 # ---------------------------------------------------------------- rates

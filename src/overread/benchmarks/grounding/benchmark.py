@@ -22,6 +22,7 @@ from overread.benchmarks.grounding.exhibits import figures
 from overread.benchmarks.grounding.exhibits import tables as shown_tables
 from overread.benchmarks.grounding.prompts import FINDINGS, NORMAL
 from overread.benchmarks.grounding.trials import Subset
+from overread.benchmarks.people import PeopleMeasured
 from overread.benchmarks.sentences import PHANTOM, made_up
 from overread.benchmarks.tables import cells_of, read_again
 from overread.measuring.units import declared
@@ -29,7 +30,7 @@ from overread.measuring.units import declared
 if TYPE_CHECKING:
     import polars as pl
 
-    from overread.benchmarks.people import ForPeople
+    from overread.benchmarks.people import Decided, ForPeople
 
 
 MISPLACED = "Controls are made for phantoms: what they do on these films says nothing of either."
@@ -47,6 +48,9 @@ class Grounding(base.Benchmark):
     word_power = "overread.benchmarks.grounding.category_power"
     importer = "overread.benchmarks.grounding.importing:import_results"
     published = "grounding"
+    diagnostic = ("sensitivity", "specificity", "auroc")
+    steady = "retest"
+    asked_words = "overread.benchmarks.grounding.report_sentences:asked"
     pictures = True
     transfers = True
     book = BOOK
@@ -56,6 +60,9 @@ class Grounding(base.Benchmark):
         "presence": "is the finding there, on the film as it is and with parts of it hidden?",
         "boxes": "does the box hold the finding?",
         "failures": "why did models err, in a word?",
+    }
+    people_measured: ClassVar = {
+        "boxes": PeopleMeasured(setting="ratings", measures=("cgr",), by="coverage")
     }
     people_sheets = "overread.benchmarks.grounding.paper_readers:of_sheets"
     # People look at more of a film than models are sent.
@@ -149,6 +156,12 @@ class Grounding(base.Benchmark):
         from overread.benchmarks.grounding.for_people import for_people
 
         return for_people(self, kind, tables, readers)
+
+    @classmethod
+    def people_rows(cls, kind: str, decided: Sequence[Decided]) -> list[tuple[str, ...]]:
+        """Ratings of boxes; one that readers did not agree on has none."""
+        rows = ((one.case, one.values.get("rating", "")) for one in decided)
+        return [("case_id", "rating"), *rows]
 
     @cached_property
     def _subset(self) -> Subset:

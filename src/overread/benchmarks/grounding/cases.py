@@ -244,7 +244,7 @@ def _case_of(row: Fields, edition: Edition) -> GroundingCase:
     is_sentence = source == SENTENCE_SOURCE
     if is_sentence and edition.missing_sentence == "reject":
         row.required("error_sentence", _EVERY_CASE)
-    facts: dict[str, Any] = {column: row.fact(column) for column in _TEXTS}
+    facts: dict[str, Any] = row.facts(_TEXTS)
     facts |= {column: row.boxes(column) for column in ("matched_boxes", *UNION_COLUMNS)}
     need = "it is 0, 1, 2 (uncertain) or 3 (not mentioned)"
     return GroundingCase(

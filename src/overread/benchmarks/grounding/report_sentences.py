@@ -195,8 +195,7 @@ def methods(rules: Edition, options: Options, asked_under: str | None = None) ->
         ]
         facts |= {"start": "A reply read here means", "which": " in replies read here"}
     else:
-        shown = rules if asked_under is None else BOOK.asked_under(asked_under)
-        said += _asked_sentences(shown, options)
+        said += asked(rules, options, asked_under)
     said += [words.format(**facts) for words in _SAID.by_rule("methods", rules).values() if words]
     said.append(_category_sentence(rules))
     if options.ratings is not None:
@@ -204,7 +203,9 @@ def methods(rules: Edition, options: Options, asked_under: str | None = None) ->
     return said
 
 
-def _asked_sentences(shown: Edition, options: Options) -> Iterator[str]:
+def asked(rules: Edition, options: Options, asked_under: str | None = None) -> Iterator[str]:
+    """What was asked and shown."""
+    shown = rules if asked_under is None else BOOK.asked_under(asked_under)
     words = question("", "[finding]", None, options.phrasing)
     yield (
         f'Of each case models were asked: "{words}"; of a sentence of a report, whether it '

@@ -51,6 +51,7 @@ class Heartbeat(Benchmark):
     importer = "overread.benchmarks.heartbeat.importing:import_results"
     exhibited = "overread.benchmarks.heartbeat.exhibits:exhibits"
     sentences = "overread.benchmarks.heartbeat.sentences"
+    asked_words = "overread.benchmarks.heartbeat.sentences:asked"
     published = "heartbeat"
     pictures = True
     compared = (

@@ -254,7 +254,7 @@ def methods(rules: Edition, options: Options, asked_under: str | None = None) ->
     """
     return [
         carried_out(f'The benchmark of "{_PAPER}" (MIDL 2026)', BOOK, rules),
-        *_asked_sentences(rules, options, asked_under),
+        *asked(rules, options, asked_under),
         *_counted_sentences(rules, options),
     ]
 
@@ -262,7 +262,8 @@ def methods(rules: Edition, options: Options, asked_under: str | None = None) ->
 # ---------------------------------------------------------------- what was asked
 
 
-def _asked_sentences(rules: Edition, options: Options, asked_under: str | None) -> Iterator[str]:
+def asked(rules: Edition, options: Options, asked_under: str | None = None) -> Iterator[str]:
+    """What was asked and shown, and how replies were decoded."""
     if asked_under == "":
         yield taken_over("answers", "clips, windows, questions and decoding")
         return

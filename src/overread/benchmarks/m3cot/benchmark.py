@@ -38,6 +38,7 @@ class M3CoT(Benchmark):
     importer = "overread.benchmarks.m3cot.importing:import_results"
     exhibited = "overread.benchmarks.m3cot.exhibits:exhibits"
     sentences = "overread.benchmarks.m3cot.sentences"
+    asked_words = "overread.benchmarks.m3cot.sentences:asked"
     published = "m3cot"
     pictures = True
     made_of = {"efficiency": ("accuracy", "f1", "precision", "recall")}  # noqa: RUF012

@@ -215,11 +215,12 @@ def methods(edition: Edition, options: Options, asked_under: str | None = None) 
     `asked_under` is the edition the readers were asked under, where that is not this one; empty
     where somebody else asked them, so that what they were shown is not known here.
     """
-    asked = _how_asked(edition, options, asked_under)
-    return [*asked, *_how_judged(edition, options), *_how_counted(edition)]
+    put = asked(edition, options, asked_under)
+    return [*put, *_how_judged(edition, options), *_how_counted(edition)]
 
 
-def _how_asked(edition: Edition, options: Options, asked_under: str | None) -> Iterator[str]:
+def asked(edition: Edition, options: Options, asked_under: str | None = None) -> Iterator[str]:
+    """What was asked and shown, and how replies were decoded."""
     if asked_under == "":
         yield shared.taken_over()
         return
@@ -232,9 +233,9 @@ def _how_asked(edition: Edition, options: Options, asked_under: str | None) -> I
     also = [said[image].format(rules=shown) for image in IMAGES[1:] if image in options.images]
     if also:
         yield tell("other_images", images=listed(also))
-    asked = [said[follow] for follow in FOLLOWS if follow in options.follow]
-    if asked:
-        yield tell("follows", follows=listed(asked))
+    follows = [said[follow] for follow in FOLLOWS if follow in options.follow]
+    if follows:
+        yield tell("follows", follows=listed(follows))
     if options.timing:
         yield tell("timing")
 

@@ -12,7 +12,7 @@ import msgspec
 
 from overread.benchmarks.base import Benchmark, ComparedWords, ErrorSheet, Loaded, Phantoms
 from overread.benchmarks.curated import Curated
-from overread.benchmarks.medcmr import cards, controls, people_sheets
+from overread.benchmarks.medcmr import cards, controls, for_people, people_sheets
 from overread.benchmarks.medcmr.answers import Answer, answer_of, reread
 from overread.benchmarks.medcmr.cases import CaseRow, MedCase, case_row, cases_in
 from overread.benchmarks.medcmr.edition import BOOK, Edition, Options
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from overread.benchmarks.base import ErrorRow, Recovered, Tables
+    from overread.benchmarks.people import Decided, ForPeople
     from overread.case import Card, Figure, Table
 
 
@@ -49,10 +50,13 @@ class MedCMR(Benchmark):
     importer = "overread.benchmarks.medcmr.importing:import_results"
     exhibited = "overread.benchmarks.medcmr.exhibits:exhibits"
     sentences = "overread.benchmarks.medcmr.sentences"
+    asked_words = "overread.benchmarks.medcmr.sentences:asked"
     published = "medcmr"
     pictures = True
     drawn = ("varied", "_reformulated")
     rank_sheet = "ranks.csv"
+    people_kinds = for_people.KINDS
+    people_measured = for_people.MEASURED
     compared = (
         ComparedWords.share("accuracy", "accuracy", "is right on"),
         ComparedWords.more("score", "score"),
@@ -208,6 +212,15 @@ class MedCMR(Benchmark):
     ) -> tuple[int, int]:
         items = people_sheets.write_rank_sheet(path, tables, readers, n, seed)
         return items, items * len(set(readers))
+
+    def for_people(
+        self, kind: str, tables: Tables | None = None, readers: Sequence[str] = ()
+    ) -> Iterator[ForPeople]:
+        return for_people.for_people(self, kind, tables, readers)
+
+    @classmethod
+    def people_rows(cls, kind: str, decided: Sequence[Decided]) -> list[tuple[str, ...]]:
+        return for_people.sheet_rows(kind, decided)
 
     def controls(self) -> Mapping[str, Reader]:
         return controls.medcmr_controls(self.cases(), self.rules.seed)

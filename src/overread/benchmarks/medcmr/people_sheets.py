@@ -218,12 +218,29 @@ def write_rank_sheet(
     Rows name no reader; those of one item stand together in the order of their codes. The same run
     and seed give the same items, and fewer are a part of more. Returns how many items it has.
     """
-    import polars as pl
-
-    _check_readers(tables, readers)
     readers = tuple(dict.fromkeys(readers))
     if len(readers) < 2 or n < 1:
         raise BadInput("A ranking needs two different readers or more, and one item or more.")
+    found = sorted(
+        replies_to_rank(tables, readers), key=lambda one: _lot("ranks", seed, one[0].case_id)
+    )[:n]
+    cells = []
+    for case, said in found:
+        images, caption = "\n".join(case.images), case.caption or ""
+        shown = (case.case_id, case.question, images, caption, case.answer)
+        codes = sorted((code_of(case.case_id, who), said[who]) for who in readers)
+        cells += [(*shown, code, reply, *([""] * len(COMPONENTS))) for code, reply in codes]
+    write_csv(path, RANK_COLUMNS, cells)
+    return len(found)
+
+
+def replies_to_rank(
+    tables: Tables, readers: Sequence[str]
+) -> list[tuple[MedCase, Mapping[str, str]]]:
+    """The open items that all these readers answered, each with its replies by reader."""
+    import polars as pl
+
+    _check_readers(tables, readers)
     rows = tables.answers.filter(
         (pl.col("form") == "open")
         & (pl.col("image") == "original")
@@ -231,22 +248,17 @@ def write_rank_sheet(
         & pl.col("outcome").is_in(["answered", "unparsed", "refused"])
         & (pl.col("text").fill_null("").str.strip_chars() != "")
     )
-    said = {(case, who): text for case, who, text in rows.select("case", "reader", "text").rows()}
-    cases = [case for case in cases_in(tables.cases).values() if case.kind == "open"]
-    chosen = sorted(
-        (case for case in cases if all((case.case_id, who) in said for who in readers)),
-        key=lambda case: _lot("ranks", seed, case.case_id),
-    )[:n]
-    if not chosen:
+    said: dict[str, dict[str, str]] = {}
+    for case, who, text in rows.select("case", "reader", "text").iter_rows():
+        said.setdefault(case, {})[who] = text
+    found: list[tuple[MedCase, Mapping[str, str]]] = [
+        (case, said[case.case_id])
+        for case in cases_in(tables.cases).values()
+        if case.kind == "open" and len(said.get(case.case_id, ())) == len(readers)
+    ]
+    if not found:
         raise BadInput(f"There is no open item that all of {', '.join(readers)} answered.")
-    cells = []
-    for case in chosen:
-        images, caption = "\n".join(case.images), case.caption or ""
-        shown = (case.case_id, case.question, images, caption, case.answer)
-        codes = sorted((code_of(case.case_id, who), said[case.case_id, who]) for who in readers)
-        cells += [(*shown, code, reply, *([""] * len(COMPONENTS))) for code, reply in codes]
-    write_csv(path, RANK_COLUMNS, cells)
-    return len(chosen)
+    return found
 
 
 def read_ranks(paths: Sequence[Path], tables: Tables) -> list[Rank]:

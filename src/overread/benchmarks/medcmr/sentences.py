@@ -249,14 +249,15 @@ def methods(edition: Edition, options: Options, asked_under: str | None = None) 
     """
     judged = "open" in options.kinds or options.reformulate != "none"
     return [
-        *_asked(edition, options, asked_under),
+        *asked(edition, options, asked_under),
         *(_read(edition) if "mcq" in options.kinds else ()),
         *(_judged(edition, options) if judged else ()),
         *_counted(edition),
     ]
 
 
-def _asked(edition: Edition, options: Options, asked_under: str | None) -> Iterator[str]:
+def asked(edition: Edition, options: Options, asked_under: str | None = None) -> Iterator[str]:
+    """What was asked and shown, and how replies were decoded."""
     if asked_under == "":
         yield shared.taken_over()
         return

@@ -193,20 +193,24 @@ class Pairs(Benchmark):
             words = "It does no better than chance", "It cannot be told from chance", numbers
             yield sentences.by_levels(found, LEVELS, *words).headline(reader, self.question)
 
-    def methods(self, asked_under: str | None = None) -> Sequence[str]:
+    def asked(self, asked_under: str | None = None) -> Sequence[str]:
+        if asked_under == "":
+            return ()
         order = {"drawn": "in an order drawn for each pair", "printed": "as printed"}
-        asked = (
+        return (
             "Following MediConfusion, each question was put with each of two pictures that have "
             f"different right answers, its options {order[self.rules.order]}, pictures at most "
-            f"{self.options.px} pixels on the longer side."
+            f"{self.options.px} pixels on the longer side.",
         )
+
+    def methods(self, asked_under: str | None = None) -> Sequence[str]:
         counted = (
             "Set accuracy is the share of pairs with both pictures right, confusion that with one "
             "answer to both; a reply that names no option is wrong. Intervals of 95 % are "
             "Wilson's, pairs of one patient counted together."
         )
-        first = sentences.taken_over("answers") if asked_under == "" else asked
-        return first, counted, sentences.TESTS, sentences.edition_line(self.rules)
+        first = self.asked(asked_under) or (sentences.taken_over("answers"),)
+        return *first, counted, sentences.TESTS, sentences.edition_line(self.rules)
 
     def limitations(self, measures: Sequence[oc.Measure]) -> Sequence[str]:
         lost = {"refused": "refused some questions", "unparsed": "named no option in some replies"}

@@ -139,7 +139,8 @@ function choices(ask, type, given) {
   return make("div", {class: `choices ${ask.kind} ${brief ? "brief" : ""}`}, ...words.map((word, number) => {
     const input = make("input", {type, name: ask.name, value: word});
     input.checked = given.includes(word);
-    const key = KEYS[word] ?? (number < 9 ? String(number + 1) : null);
+    const digit = number < 9 ? String(number + 1) : null;
+    const key = ask.kind === "yesno" ? `${KEYS[word]} ${digit}` : KEYS[word] ?? digit;
     return make("label", null, input, make("span", null, word), !key || key === word ? null : make("kbd", null, key));
   }));
 }
@@ -220,7 +221,7 @@ const missing = given => now.asks.filter(ask => applies(ask, given)
   && (given[ask.name] ? short(ask, given) : ask.required || begun(ask)));
 
 // After every answer: what is asked now, how many are chosen, and where digits go.
-const DIGITS = ["choice", "several", "scale", "ranking"];
+const DIGITS = ["yesno", "choice", "several", "scale", "ranking"];
 function changed() {
   const given = values();
   for (const ask of now.asks) {

@@ -1,0 +1,66 @@
+"""Forms over pictures and clips of one's own."""
+
+from __future__ import annotations
+
+import pytest
+
+from overread import runs
+from overread.case import BadInput, Clip, Picture
+from overread.study import Journal, open_study
+from overread.study.forms import pictured
+from support.clip_files import numbered
+
+STUDY = """
+name = "clips"
+readers = ["anna", "ben"]
+[[task]]
+kind = "form"
+table = "items.csv"
+training = 0
+repeat = 0
+frames = 9
+questions = [
+  { name = "squeeze", text = "Does the {wall} move?" },
+  { name = "where", text = "Where not?", kind = "several", options = ["apex", "base"], least = 1, where = ["squeeze", "no"] },
+]
+"""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    found = tmp_path_factory.mktemp("clips")
+    (found / "beat.avi").write_bytes(numbered(30))
+    (found / "still.avi").write_bytes(numbered(5))
+    (found / "items.csv").write_text("case,image,wall\na,beat.avi,septum\nb,still.avi,apex\n")
+    (found / "study.toml").write_text(STUDY)
+    runs.study_new(found / "study.toml", found / "s")
+    return found
+
+
+def test_a_clip_is_played_in_frames_from_its_first_to_its_last(place):
+    clip = pictured(place, "beat.avi", 9)
+    assert isinstance(clip, Clip)
+    assert (clip.frames[0], clip.frames[-1], len(clip.frames)) == (0, 29, 9)
+    shown = [d.pictures[0] for d in open_study(place / "s").displays.values()]
+    assert {one.frames for one in shown} == {9, 5}
+    assert len({(one.width, one.height) for one in shown}) == 1
+    assert isinstance(pictured(place, "none.png", 9), Picture)
+    assert isinstance(pictured(place, "../beat.avi", 9), Picture)
+
+
+def test_a_clip_is_a_clip_for_an_auditor_too(place):
+    study, journal = open_study(place / "s"), Journal(place / "s")
+    for turn in study.schedule:
+        said = {"anna": {"squeeze": "yes"}, "ben": {"squeeze": "no", "where": "apex\nbase"}}
+        journal.put(turn.reader, turn.display, said[turn.reader])
+    journal.close()
+    runs.study_audit(place / "audit", place / "s", ["carla"])
+    shown = [d.pictures[0].frames for d in open_study(place / "audit").displays.values()]
+    assert sorted(shown) == [5, 9]
+
+
+def test_a_clip_that_cannot_be_read_is_named(tmp_path):
+    (tmp_path / "odd.avi").write_bytes(b"no video")
+    with pytest.raises(BadInput, match=r"odd\.avi") as refused:
+        pictured(tmp_path, "odd.avi", 9)
+    assert "\n" not in str(refused.value)
