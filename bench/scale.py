@@ -14,6 +14,8 @@ from __future__ import annotations
 import heapq
 import random
 import resource
+import subprocess
+import sys
 import tempfile
 import time
 from dataclasses import asdict, dataclass, replace
@@ -81,6 +83,7 @@ class Rates:
     read_back: float  # a row read back and written to answers.parquet
     measured: float  # a row of answers measured
     measured_mb: float  # memory for a million rows of answers
+    held: float  # bytes of memory that a case takes in every process that opens the set
 
 
 # ---------------------------------------------------------------- what is measured here
@@ -173,6 +176,28 @@ def _measuring(folder: Path) -> dict[str, float]:
     }
 
 
+_OPEN = """
+import sys
+from bench.million import peak_mb
+from overread.runs import open_cases
+for _ in open_cases("grounding", sys.argv[1], "corrected", {}).cases():
+    pass
+print(peak_mb())
+"""
+
+
+def _holding(folder: Path) -> dict[str, float]:
+    """Between 2,000 and 22,000 cases of a manifest: the memory that one more takes."""
+    held = []
+    for many in (2_000, 22_000):
+        manifest = folder / f"{many}.csv"
+        cases = list(measuring._cases(many, random.Random(0)))
+        measuring._write(manifest, measuring.COLUMNS, cases)
+        command = [sys.executable, "-c", _OPEN, str(manifest)]
+        held.append(float(subprocess.run(command, check=True, capture_output=True).stdout))
+    return {"held": (held[1] - held[0]) * 1e6 / 20_000}
+
+
 def _measured(run: Path) -> tuple[float, float]:
     """Processor seconds and memory of one `overread measure`."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -189,7 +214,7 @@ def _driving() -> float:
 def rates() -> Rates:
     """Everything that can be measured on this machine, in some two minutes."""
     found: dict[str, float] = {"driver": _driving()}
-    for measure in (_asking, _stores, _reading, _measuring):
+    for measure in (_asking, _stores, _reading, _measuring, _holding):
         with tempfile.TemporaryDirectory() as folder:
             found |= measure(Path(folder))
     return Rates(**found)
@@ -399,6 +424,7 @@ def tables() -> str:
         ("replies read back into a table", f"{1 / found.read_back:,.0f} a second"),
         ("answers measured", f"{1 / found.measured:,.0f} a second"),
         ("memory of measuring", f"{found.measured_mb:,.0f} MB for a million answers"),
+        ("memory of an open set", f"{found.held:,.0f} bytes a case"),
         ("simulated rate over that of a real run", f"{told['foretold']['ratio']:.2f}"),
     )
     tokens = REQUESTS * (
@@ -421,6 +447,7 @@ def tables() -> str:
         ("merging all parts", f"{REQUESTS * found.merged / 3600:.1f} h", "merge, measured"),
         ("reading back", f"{REQUESTS * found.read_back / 3600:.1f} h", "read back, measured"),
         ("measuring at once", f"{measures / 3600:.1f} h, {memory:,.0f} GB", "extrapolated"),
+        ("cases, in each process", f"{CASES * found.held / 1e9:.1f} GB", "extrapolated"),
         ("graphics processors", f"{gpu_hours:,.0f} h, {price:,.0f}", "assumed"),
         ("or by the token", f"{tokens / 1e6:,.0f}", "assumed"),
     )  # fmt: skip

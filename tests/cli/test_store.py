@@ -26,6 +26,7 @@ def filled(place: Path, *said: str) -> Path:
     return place
 
 
+@pytest.mark.slow
 def test_merging_says_what_was_taken_and_what_differs(overread: Overread, workspace: Path) -> None:
     one, other = (
         filled(workspace / "one", "yes", "no"),
@@ -66,6 +67,7 @@ def test_what_cannot_be_done_is_one_line(
     assert (done.code, line in done.complaint) == (2, True), done
 
 
+@pytest.mark.slow
 def test_a_served_store_is_listed_looked_at_and_planned_with(
     overread: Overread, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

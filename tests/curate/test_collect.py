@@ -6,6 +6,7 @@ import io
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from msgspec.structs import replace
 from PIL import Image
@@ -216,6 +217,24 @@ def test_a_folder_of_pictures_gives_labels_by_folder_and_captions_by_text(tmp_pa
     wanted = read_wanted(tmp_path)
     (one,) = candidates_of_source(wanted.sources[0], wanted, lambda *given: tmp_path)
     assert (one.labels, one.caption, one.licence) == (("cyst",), "a dark round thing", "MIT")  # type: ignore[union-attr]
+
+
+def test_pictures_may_stand_in_a_parquet_file(tmp_path: Path) -> None:
+    images = []
+    for number in range(3):
+        file = io.BytesIO()
+        Image.fromarray(_texture(number)).save(file, "PNG")
+        images.append({"bytes": file.getvalue(), "path": f"{number}.png"})
+    table = pl.DataFrame({"image": images, "caption": ["a", "b", "c"], "view": ["PA", "AP", "PA"]})
+    table.write_parquet(tmp_path / "films.parquet")
+    (tmp_path / "curate.toml").write_text(
+        'name = "s"\n[[sources]]\npath = "films.parquet"\nlicence = "MIT"\nwhere = { view = "PA" }\n'
+    )
+    found = _usable(read_wanted(tmp_path), tmp_path)
+    assert {name: one.candidate.caption for name, one in found.items() if one.candidate} == {
+        "0": "a", "2": "c",
+    }  # fmt: skip
+    assert all(one.candidate and one.candidate.facts == {"view": "PA"} for one in found.values())
 
 
 @pytest.mark.parametrize(

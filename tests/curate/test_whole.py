@@ -54,6 +54,7 @@ take = 10
 path = "{shared}/cxr/manifest.csv"
 name = "cxr"
 columns = {{ labels = "label" }}
+where = {{ label_source = "ieee8023_case_metadata" }}
 permitted = "NIH: with attribution"
 modality = "X-ray & Fluoroscopy"
 system = "Respiratory"

@@ -218,6 +218,7 @@ def test_a_client_killed_on_the_server_s_own_host_is_known_to_be_dead(tmp_path: 
 # ---------------------------------------------------------------- a server that comes and goes
 
 
+@pytest.mark.slow
 def test_clients_wait_for_a_server_and_lose_nothing(tmp_path: Path) -> None:
     place, port, said = tmp_path / "store.sqlite", free_port(), []
     done = threading.Event()

@@ -25,7 +25,7 @@ from overread.runs._curation_people import _reading, _rounds
 from overread.runs._opening import Tell
 from overread.runs._running import Unfinished
 from overread.study import Candidate as Screen
-from overread.study.consensus import Said
+from overread.study import Said
 from overread.typeset import csv_text
 
 _VERDICTS: Final = {"accept": "keep", "correct": "fix", "remove": "remove", CANNOT_TELL: "discuss"}
