@@ -25,6 +25,7 @@ from bench import (
     probe,
     rendering,
     report,
+    scale,
     throughput,
 )
 
@@ -38,6 +39,7 @@ BENCHES = {
     "million": million.flat_memory,
     "ray": on_ray.against_local,
     "million on ray": on_ray.flat_memory,
+    "scale": scale.on_paper,
     "measuring": measuring.full_size,
     "report": report.of_all_sizes,
     "commands": commands.against_the_loop,
@@ -46,14 +48,14 @@ BENCHES = {
     "probe": probe.of_a_head,
     "peers": peers.against_peers,
 }
-# Minutes each: simulated studies, and a million trials by a way more.
-ASKED_FOR = ("coverage", "category", "million on ray")
+# Minutes each: simulated studies, and a million trials by one more way.
+ASKED_FOR = ("coverage", "category", "million on ray", "scale")
 
 
 def usual() -> list[str]:
     """All speed claims; the other tools' where they are installed (make bench-peers)."""
     leave = {*ASKED_FOR, *([] if peers.installed() else ["peers"])}
-    leave |= set() if on_ray.installed() else {"ray"}
+    leave |= {"ray"} if not on_ray.installed() else set()
     return [name for name in BENCHES if name not in leave]
 
 

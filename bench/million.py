@@ -66,12 +66,13 @@ def run(n: int, folder: Path) -> dict:
     with Store(folder / "store.sqlite") as store:
         studio = Studio(Sources(store, 1))
         run_async(ask(plan, reader, store, studio, dataset=1))
-        asked = time.perf_counter() - began
+        asked, reading = time.perf_counter() - began, time.process_time()
         rows = (
             (trial.case, trial.condition["image"], reply.text if reply else None, why)
             for trial, reply, why in read_back(plan, reader, store, studio)
         )
         written = write_rows(folder / "answers.parquet", schema, rows)
+        reading = time.process_time() - reading
         kept = store.count()
         studio.close()
     taken = time.perf_counter() - began
@@ -80,6 +81,7 @@ def run(n: int, folder: Path) -> dict:
     return {
         "seconds": round(taken, 2),
         "asking_s": round(asked, 2),
+        "reading_processor_s": round(reading, 2),
         "peak_mb": round(peak_mb(), 1),
         "store_mb": round((folder / "store.sqlite").stat().st_size / 1e6, 1),
         "parquet_mb": round((folder / "answers.parquet").stat().st_size / 1e6, 1),

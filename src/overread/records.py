@@ -10,7 +10,7 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -360,25 +360,35 @@ def check_untouched(folder: Path, written: Mapping[str, str]) -> None:
 
 
 def read_frame(
-    path: Path, columns: Iterable[str] = (), schema: Mapping[str, Any] | None = None
+    path: Path,
+    columns: Iterable[str] = (),
+    schema: Mapping[str, Any] | None = None,
+    *,
+    without: Set[str] = frozenset(),
 ) -> pl.DataFrame:
-    """Read a table of a run, which must have these columns, and those of a schema as it says."""
+    """Read a table of a run, which must have these columns, and those of a schema as it says.
+
+    Columns `without` which one can do must be there all the same, and are not read.
+    """
     import polars as pl
 
     open_file(path).close()  # polars would wait for a pipe
     try:
-        frame = pl.read_parquet(path)
+        held = pl.read_parquet_schema(path) if without else None
+        kept = None if held is None else [name for name in held if name not in without]
+        frame = pl.read_parquet(path, columns=kept)
     except (OSError, pl.exceptions.PolarsError) as error:
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise BadInput(f"{path}: cannot be read ({first}). Run again to make it.") from None
-    missing = [column for column in (*columns, *(schema or {})) if column not in frame.columns]
+    kinds = frame.schema if held is None else held
+    missing = [column for column in (*columns, *(schema or {})) if column not in kinds]
     if missing:
         raise BadInput(f"{path}: it has no column {missing[0]}. Run again to make it.")
     for column, wanted in (schema or {}).items():
-        if frame[column].dtype != wanted:
+        if kinds[column] != wanted:
             named = pl.Series([], dtype=wanted).dtype
             raise BadInput(
-                f"{path}: {column} holds {frame[column].dtype} where a run writes {named}. "
+                f"{path}: {column} holds {kinds[column]} where a run writes {named}. "
                 "Restore the file or run again."
             )
     return frame

@@ -8,18 +8,23 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from bench.coverage import (
     COVERAGE,
     INTERVALS,
     LEAST,
+    OTHERS,
     TESTS,
     TYPE_ONE,
     Cell,
-    Design,
     covered,
     erring,
+    summed_up,
+    told,
+    written_into,
 )
+from bench.studies import Design, right
 
 TIMES, OPEN = 400, 0.03
 DESIGNS = (
@@ -87,9 +92,75 @@ def test_three_judges_count_as_one_case() -> None:
     assert COVERAGE[0] - OPEN <= cell.coverage
 
 
-def test_the_documents_table_has_every_kind_and_design() -> None:
-    page = Path(__file__).parents[2] / "docs" / "statistics.md"
-    rows = [line.split(" | ")[:3] for line in page.read_text(encoding="utf-8").splitlines()]
-    for kind, (_, designs) in (*INTERVALS.items(), *TESTS.items()):
-        for one in designs:
-            assert [f"| {kind}", str(one.items), str(one.each)] in rows
+def cell(coverage: float, few: float, times: int = 1_000) -> Cell:
+    return Cell("share", FEW, coverage, None, few, times)
+
+
+@pytest.mark.parametrize(
+    ("odd", "ok"),
+    [
+        ([], True),
+        ([cell(0.90, 1.0)], True),
+        ([cell(0.995, 0.5)], True),
+        ([cell(0.90, 0.4)], False),  # nobody is told
+        ([cell(0.929, 0.0)], True),  # chance alone may have put it there
+        ([cell(0.84, 1.0)], False),
+        ([cell(0.90, 1.0)] * 2, False),  # two of eleven are more than a tenth
+    ],
+)
+def test_exceptions_are_few_flagged_and_not_far_off(odd: list[Cell], ok: bool) -> None:
+    found = summed_up([cell(0.95, 0.0)] * 9 + odd)
+    assert (found["ok"], found["outside"]) == (ok, len(odd))
+
+
+@pytest.mark.parametrize("by", ["normal", "beta", "copied", "logistic", "wholly"])
+@pytest.mark.parametrize(("rate", "alike"), [(0.5, 0.3), (0.95, 0.6)])
+def test_studies_have_the_rate_and_the_likeness_they_are_said_to_have(
+    by: Any, rate: float, alike: float
+) -> None:
+    design = Design(40_000, 4, alike, rate, by=by)
+    marks = right(design.generator, design)
+    assert marks.mean() == pytest.approx(rate, abs=0.02)
+    sums = np.bincount(design.owners, weights=marks - rate)
+    pairs = (sums**2).sum() - ((marks - rate) ** 2).sum()
+    found = pairs / (3 * marks.size) / (rate * (1 - rate))
+    # Of the normal variable itself, of which a mark says whether it is below a limit.
+    assert found == pytest.approx(alike, abs=0.06) or (by == "normal" and 0 < found < alike)
+
+
+def test_sizes_of_patients_are_geometric_and_the_same_each_time() -> None:
+    design = Design(30_000, 5, 0.3, 0.5, sizes="geometric")
+    sizes = np.bincount(design.owners)
+    assert sizes.mean() == pytest.approx(5, rel=0.05)
+    assert sizes.std() == pytest.approx(20**0.5, rel=0.1)
+    assert (design.owners == design.owners).all()
+    assert design.owners.size == design.items
+
+
+def test_what_is_told_takes_the_place_of_what_was(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("a\n<!-- coverage: ours -->\nstale\n<!-- coverage: end of ours -->\nb\n")
+    cells = [cell(0.95, 0.0), cell(0.90, 1.0)]
+    for _ in range(2):
+        written_into(page, "ours", told(cells, "python -m bench.coverage"))
+        text = page.read_text()
+        assert text.startswith("a\n<!-- coverage: ours -->\n`python -m bench.coverage`")
+        assert text.endswith("\n<!-- coverage: end of ours -->\nb\n")
+        assert "stale" not in text
+        assert "Outside the limits: 1 (50.0%)" in text
+        assert text.count("| share | 20 | 5 | 0.6 | normal | 0.5 | 1 | 0.900 |") == 1
+    with pytest.raises(SystemExit, match="no lines <!-- coverage: others -->"):
+        written_into(page, "others", [])
+
+
+def test_the_documents_tables_have_every_kind_and_design() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "statistics.md").read_text(encoding="utf-8")
+    ours, theirs = (
+        [line.split(" | ")[:3] for line in part.splitlines()]
+        for part in page.split("<!-- coverage: others -->")
+    )
+    every = {kind: own for kind, (_, own) in (INTERVALS | TESTS).items()}
+    for rows, of in ((ours, every), (theirs, OTHERS)):
+        for kind, own in of.items():
+            for one in own:
+                assert [f"| {kind}", str(one.items), str(one.each)] in rows

@@ -104,6 +104,8 @@ def refused(
         (("run", "frob", *CASES, *LOOKS), "frob"),
         (("run", "frob", "--cases", "file", *LOOKS), "grounding"),
         ((*GOOD, "--engine", "slurm"), "--engine slurm"),
+        ((*GOOD, "--address", "auto"), "--address"),
+        ((*GOOD, "--actors", "2"), "--actors"),
         ((*GOOD, "--judge", "control:looks"), "--judge"),
         ((*GOOD, "--edition", "first"), "corrected, authors"),
         ((*GOOD, "--edition", ""), "edition"),

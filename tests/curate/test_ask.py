@@ -192,6 +192,24 @@ def test_a_group_that_is_not_there_is_said_in_a_line() -> None:
         driven(ask([_candidate()], _wanted(grups=["SU"])), lambda question: None)
 
 
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"written": -1}, "written and converted are from 0 to 100"),
+        ({"tries": 0}, "tries is from 1 to 100"),
+        ({"support": 7}, "support is 7; it is a share"),
+        ({"complete": ["flims"]}, 'complete has "flims"; the collections are films'),
+        ({"grade": "g"}, "grade names a column and grades its words"),
+        ({"grades": ["a", "b"]}, "give both or none"),
+        ({"conversions": ["magic"]}, "magic"),
+    ],
+)
+def test_settings_are_checked_before_anybody_is_asked(settings: Any, said: str) -> None:
+    with pytest.raises(BadInput, match=said) as error:
+        driven(ask([_candidate()], _wanted(**settings)), lambda question: pytest.fail("asked"))
+    assert "\n" not in str(error.value)
+
+
 def test_a_target_alone_needs_no_questions_of_the_other() -> None:
     asked: list[Question] = []
     wanted = Wanted(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import csv
+import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from itertools import product
@@ -14,6 +14,7 @@ from PIL import Image
 
 from overread.benchmarks.curated import Candidate, Item, LabelledBox
 from overread.benchmarks.pairs.cases import READER
+from overread.benchmarks.pairs.curated import pair
 from overread.case import Box, Overlay, Picture, Source
 from overread.curate.ask import Ask
 from overread.curate.convert import (
@@ -21,7 +22,6 @@ from overread.curate.convert import (
     QUADRANTS,
     Conversion,
     converted,
-    pair_rows,
     quadrant_of,
 )
 from overread.curate.form import TRUTHS
@@ -244,28 +244,24 @@ def test_the_same_candidates_give_the_same_items_whatever_their_order(pictures: 
 
 
 def test_pairs_load_as_the_benchmark_of_pairs(pictures: Path, tmp_path: Path) -> None:
-    rows = pair_rows(_items(pictures))
+    rows = []
+    for first, second in _pairs(_items(pictures)):
+        names = [
+            one.source.name
+            for one in (*first.pictures, *second.pictures)
+            if isinstance(one.source, Source)
+        ]
+        made = pair(first, second, names)
+        shows_one = len(first.pictures) == len(first.answers) == len(second.answers) == 1
+        assert (made is not None) == shows_one
+        rows += [made] if made else []
     assert len(rows) > 15
-    table = tmp_path / "pairs.csv"
-    with table.open("w", newline="") as file:
-        written = csv.writer(file)
-        letters = [f"option_{letter}" for letter in "ABCDE"]
-        written.writerow(
-            ["pair", "question", "image_1", "image_2", "answer_1", "answer_2", *letters, "group"]
-        )
-        for row in rows:
-            names = []
-            for shown in row.pictures:
-                assert isinstance(shown.source, Source)
-                names.append(shown.source.name)
-            told = [*row.options, *[""] * (5 - len(row.options))]
-            written.writerow([row.pair, row.question, *names, *row.answers, *told, row.group])
+    (tmp_path / "items.jsonl").write_text("\n".join(map(json.dumps, rows)))
     for shown in pictures.glob("*.png"):
         (tmp_path / shown.name).write_bytes(shown.read_bytes())
-    pairs = READER.load(table, None).cases
-    assert len(pairs) == len(rows)
-    for case, row in zip(pairs, rows, strict=True):
-        assert tuple(case.options[at] for at in case.answers) == row.answers
+    for case, row in zip(READER.load(tmp_path, None).cases, rows, strict=True):
+        answers = [case.options[at] for at in case.answers]
+        assert answers == [row["answer_1"], row["answer_2"]]
 
 
 def test_what_finds_no_partner_is_left_out_for_it_would_give_its_answer_away(

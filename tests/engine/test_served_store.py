@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import http.client
+import socket
 import sqlite3
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,15 +17,18 @@ import msgspec
 import pytest
 
 from overread.case import BadInput, Reply
+from overread.door import certificate_of
 from overread.engine import Asker, Enrolment, ReplyStore, Store
 from overread.engine import store as store_module
 from overread.engine import store_wire as wire
 from overread.engine.store_door import bound_privately, token_of
 from overread.engine.store_file import Life, this_process
 from overread.engine.store_served import ServedStore
+from overread.readers import http_client
 from support.readers import Scripted
 from support.store_server import TOKEN, free_port, store_served
 
+CERTIFICATE = Path(__file__).parents[1] / "readers" / "models_test.pem"  # of `models.test`
 KEYS = [bytes([n]) * 16 for n in range(9)]
 OLD = Enrolment(identity='["openai","m"]', label="old", weights=True)
 NEW = msgspec.structs.replace(OLD, label="new")
@@ -120,15 +125,20 @@ def test_digests_of_files_stay_on_their_machine(opens: Opens, tmp_path: Path) ->
 
 def test_with_a_store_of_its_own_a_client_remembers_digests(tmp_path: Path) -> None:
     beside = tmp_path / "beside.sqlite"
+
+    def own(make: bool) -> Store | None:
+        return Store(beside) if make or beside.exists() else None
+
     with Store(tmp_path / "store.sqlite") as kept, store_served(kept) as link:
         kept.dataset_id("other", "first@1", "open")  # numbers of data sets are not the same
         for known in (None, b"d" * 16):
-            with ServedStore(link, digests=Store(beside)) as store:
+            with ServedStore(link, digests=own) as store:
+                assert beside.exists() == (known is not None)  # who only looks makes none
                 number = store.dataset_id("grounding", "set@1", "credentialed")
                 assert store.source("/a.png", 1, 2) == known
                 store.keep_sources([("/a.png", 1, 2, b"d" * 16, number)])
-    with Store(beside) as own:
-        assert [(one.dataset, one.policy) for one in own.listing()] == [("set@1", "credentialed")]
+    with Store(beside) as left:
+        assert [(one.dataset, one.policy) for one in left.listing()] == [("set@1", "credentialed")]
 
 
 def test_more_than_fits_a_message_goes_in_several(
@@ -147,6 +157,18 @@ def test_more_than_fits_a_message_goes_in_several(
             assert store.known(keys) == set(keys)
             assert store.claim(keys).answered == set(keys)
         assert kept.count() == 200
+
+
+@pytest.mark.slow
+def test_replies_of_megabytes_come_back_a_few_at_a_time(tmp_path: Path) -> None:
+    """What a reader may say is bounded, and so is what a message may be."""
+    with (
+        Store(tmp_path / "store.sqlite") as kept,
+        store_served(kept) as link,
+        ServedStore(link) as store,
+    ):
+        store.commit([(key, 1, Reply("é" * 6_000_000)) for key in KEYS[:3]], [])
+        assert [len(one.reply.text) for one in store.get(KEYS).values()] == [6_000_000] * 3
 
 
 def test_a_damaged_reply_is_asked_for_again(tmp_path: Path) -> None:
@@ -196,6 +218,7 @@ def test_a_client_killed_on_the_server_s_own_host_is_known_to_be_dead(tmp_path: 
 # ---------------------------------------------------------------- a server that comes and goes
 
 
+@pytest.mark.slow
 def test_clients_wait_for_a_server_and_lose_nothing(tmp_path: Path) -> None:
     place, port, said = tmp_path / "store.sqlite", free_port(), []
     done = threading.Event()
@@ -232,6 +255,17 @@ def test_patience_ends_in_one_line_and_then_nothing_waits(tmp_path: Path) -> Non
     assert time.monotonic() - began < 5
 
 
+def test_who_wants_to_leave_waits_for_no_server(tmp_path: Path) -> None:
+    with Store(tmp_path / "store.sqlite") as kept, store_served(kept) as link:
+        store = ServedStore(link)
+    began = time.monotonic()
+    threading.Timer(0.2, store.hurry).start()
+    with pytest.raises(BadInput, match="does not answer"):
+        store.commit([(KEYS[0], 1, Reply("yes"))], [])
+    store.close()
+    assert time.monotonic() - began < 10  # and not five minutes
+
+
 # ---------------------------------------------------------------- who is let in
 
 
@@ -243,7 +277,6 @@ def test_a_store_is_served_at_private_addresses_only(host: str) -> None:
 
 def test_a_client_goes_to_private_addresses_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """By the address connected to, whatever the name; before a byte is sent."""
-    import socket
 
     def resolved(*_: object, **__: object) -> list[object]:
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("203.0.113.7", 80))]
@@ -254,6 +287,31 @@ def test_a_client_goes_to_private_addresses_only(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(BadInput, match=r"store at intranet\.local .*203\.0\.113\.7.*Nothing was"):
         ServedStore(f"http://intranet.local/?token={TOKEN}")
     assert made == []
+
+
+def test_with_a_certificate_it_is_encrypted_and_the_name_is_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resolve = socket.getaddrinfo
+    monkeypatch.setattr(
+        socket, "getaddrinfo", lambda host, *more, **named: resolve("127.0.0.1", *more, **named)
+    )
+    tls = certificate_of(CERTIFICATE, CERTIFICATE)
+    with (
+        Store(tmp_path / "store.sqlite") as kept,
+        store_served(kept, names=("models.test",), tls=tls) as link,
+    ):
+        assert link.startswith("https://models.test:")
+        with pytest.raises(BadInput, match=r"not trusted .*SSL_CERT_FILE"):
+            ServedStore(link)
+        trusting = ssl.create_default_context(cafile=CERTIFICATE)
+        monkeypatch.setattr(http_client, "_trust", lambda: trusting)
+        with ServedStore(link) as store:
+            assert store.dataset_id("grounding", "set@1", "open") == 1
+        with pytest.raises(BadInput, match="not trusted"):
+            ServedStore(link.replace("models.test", "other.test"))
+    with pytest.raises(BadInput, match="go together"):
+        certificate_of(CERTIFICATE, None)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import sqlite3
 import stat
@@ -766,3 +768,18 @@ def test_the_workspace_is_its_owners_alone_whatever_came_first(
         os.umask(before)
     assert stat.S_IMODE(workspace.stat().st_mode) == 0o700
     assert stat.S_IMODE((workspace / "store.sqlite").stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize(
+    ("number", "line"), [(errno.EAGAIN, "another process has it open"), (errno.ENOLCK, "has no locks")]
+)  # fmt: skip
+def test_a_network_file_system_has_one_writer_or_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, line: str
+) -> None:
+    def locked(*_: object) -> None:
+        raise OSError(number, "refused")
+
+    monkeypatch.setattr(store_module.store_file, "is_network_mount", lambda path: True)
+    monkeypatch.setattr(fcntl, "lockf", locked)
+    with pytest.raises(BadInput, match=line):
+        Store(tmp_path / "store.sqlite")

@@ -444,6 +444,15 @@ def test_the_base64_copy_is_counted():
     assert 2400 <= cache.held_bytes <= 2500
 
 
+def test_of_small_pictures_it_keeps_no_more_than_so_many():
+    cache, made = Cache(), []
+    for key in range(5_000):
+        cache.get(key, lambda: picture(1))
+    cache.get(4_999, counting(made, "last"))
+    cache.get(0, counting(made, "first"))
+    assert made == ["first"]
+
+
 @given(st.lists(st.tuples(st.integers(0, 8), st.integers(0, 900)), max_size=60))
 def test_it_never_holds_more_than_it_may(requests):
     cache = Cache(most_bytes=2000)

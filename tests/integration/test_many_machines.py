@@ -21,8 +21,9 @@ from support.store_server import free_port, serving_command, store_served
 __all__ = ["no_pages"]
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_pages")]
 PARTS = 4
-JUDGED = ["run", "m3cot", "--cases", "phantom:30", "--reader", "control:clinician"]
+JUDGED = ["run", "m3cot", "--cases", "phantom:26", "--reader", "control:clinician"]
 JUDGED += ["--reader", "control:rambler", "--judge", "control:lexical-judge"]
+JUDGED += ["--set", "boot=100", "--set", "checks=3"]
 
 
 def in_parts(place: Path, *command: object) -> Path:

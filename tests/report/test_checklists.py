@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from overread.case import BadInput, Decoding, Measure, Traits
-from overread.records import Machine, ReaderEntry
+from overread.records import JudgeEntry, Machine, ReaderEntry
 from overread.report import Reported, StudyRead
 from overread.report.checklists import (
     LEFT,
@@ -106,6 +106,23 @@ def test_the_record_says_who_was_asked_when_where_and_how() -> None:
     chance = said("mi-clear-llm", "7", run)
     assert "temperature left to the server, at most 10 new tokens, seed 3" in chance
     assert "big: the same answer when asked again: 100.0 [60.0, 100.0] n=6." in chance
+
+
+def test_of_results_got_elsewhere_only_their_names_are_known() -> None:
+    record = record_of("x", "big", "small", imported=True)
+    run = Reported(record=record)
+    assert said("mi-clear-llm", "1", run).startswith("big, small: named so in the results.")
+    assert said("mi-clear-llm", "2", run) == ""
+
+
+def test_judges_are_named_with_what_they_judged() -> None:
+    judge = JudgeEntry(
+        name="wise", spec="wise", identity="wise@x", roles=("steps",), asked=9, invalid=2
+    )
+    run = Reported(record=record_of("x", judges=(judge,)))
+    words = "wise: a judge of steps; wise@x; 2 of 9 replies could not be read."
+    for name, number in (("mi-clear-llm", "6"), ("claim", "28"), ("stard-ai", "18")):
+        assert words in said(name, number, run)
 
 
 def test_what_was_not_answered_or_not_read_is_counted_over_all_that_was_asked() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from tests.support.readers import Scripted
 from overread import runs
 from overread.benchmarks.curated import Candidate, Step
 from overread.benchmarks.people import CANNOT_TELL, Ask
+from overread.benchmarks.registry import class_of
 from overread.case import Prompt, ReaderFailure, Reply
 from overread.curate import folder as kept
 from overread.curate.distract import UNREVIEWED
@@ -219,7 +221,7 @@ def test_people_read_gold_steps_round_by_round(folder: Path) -> None:
         _run(folder, step, reader)
     rounds: list[str] = []
     items = items_of(kept.read_step(folder, "steps"))
-    first = kept.read_step(folder, "steps")[0].parents[0]
+    first = next(one.parents[0] for one in kept.read_step(folder, "steps") if one.passes)
 
     def says(reader: str, case: str, ask: Ask) -> str:
         doubtful = case == first and ask.name.startswith("feature")
@@ -249,3 +251,15 @@ def test_people_read_gold_steps_round_by_round(folder: Path) -> None:
     (mended,) = [item for item in done if Step("feature", "It is small.") in item.steps]
     assert not any("steps_unreviewed" in item.flags for item in done)
     assert mended.steps != next(item for item in items if item.question == mended.question).steps
+
+
+def test_what_is_published_runs_as_pairs_too(folder: Path) -> None:
+    reader = Scripted(_plays)
+    for step in ("ask", "distract", "steps"):
+        _run(folder, step, reader)
+    runs.curate_review(folder, unreviewed=True)
+    done = runs.curate_publish(folder)
+    items = items_of(kept.read_step(folder, "review"))
+    pairs = class_of("pairs").open(Path(done.folder) / "pairs").cases()
+    both = Counter(item.pair for item in items if item.pair)
+    assert len(list(pairs)) == sum(count == 2 for count in both.values()) > 5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from random import Random
 
@@ -139,12 +140,24 @@ def test_a_person_is_a_reader_of_any_run(folder, models, tmp_path):
     cases = {k.case for k in open_key(folder, "test").values() if k.kind == "presence"}
     (tmp_path / "only.txt").write_text("\n".join(sorted(cases)))
     run = ov.run(
-        "grounding", cases="phantom:24", readers=[f"human:{folder}/anna"], out=tmp_path / "run",
+        "grounding", cases="phantom:24", out=tmp_path / "run",
+        readers=[f"human:{folder}/anna", f"human:{folder}/ben"],
         only=tmp_path / "only.txt", store=tmp_path / "store.sqlite",
         settings={"conditions": "original,target_mask,irrelevant_mask"},
     )  # fmt: skip
     first = run.measures.filter(pl.col("measure") == "accuracy").row(0, named=True)
     assert (first["reader"], first["value"], first["n"]) == ("anna", 1.0, 10)
+    # And is held against others, and to a policy, as a model is.
+    (compared,) = runs.compare([tmp_path / "run"], measures=["accuracy"])
+    assert [(m.reader, m.by["versus"]) for m in compared.differences] == [("anna", "ben")]
+    rule = '[[rule]]\nname = "right"\nwhy = "It must be right often enough."\nbenchmark = "grounding"\n'
+    rule += 'measure = "accuracy"\nat_least = 0.6\n'
+    (tmp_path / "gate.toml").write_text(f'title = "t"\n[defaults]\nminimum_n = 5\n{rule}')
+    gated = runs.gate([tmp_path / "run"], tmp_path / "gate.toml")
+    ruled = {one.reader: (one.value, one.says) for one in gated.rulings}
+    assert ruled["anna"] == (1, "the run is partial: a sample of its cases was asked")
+    listed = runs.checklist([tmp_path / "run"], "claim", tmp_path / "list.md").read_text()
+    assert re.search(r"\*\*anna\*\* a person of the study \S+ \(3 readers, \d+ sessions, ", listed)
 
 
 def test_nothing_is_written_through_a_link_in_a_study_s_folder(folder, tmp_path):

@@ -137,6 +137,7 @@ def test_where_a_part_keeps_its_replies(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert store_of(part, None) == "http://10.0.0.5:8717"  # a served one is for all
 
 
+@pytest.mark.slow
 def test_a_part_ends_with_a_store_and_no_measures(overread: Overread, workspace: Path) -> None:
     words = ["grounding", "--cases", "phantom:16", "--reader", "control:looks"]
     whole = overread("plan", *words, "--json").out
@@ -168,6 +169,7 @@ def test_a_part_that_is_not_answered_is_exit_code_3(overread: Overread) -> None:
     assert re.search(r"trials of part ./2 are unanswered .HTTP 400 × .*resume", done.err)
 
 
+@pytest.mark.slow
 def test_the_parts_of_a_study_are_merged_to_the_study(overread: Overread, workspace: Path) -> None:
     (workspace / "study.toml").write_text(
         '[[run]]\nbenchmark = "grounding"\ncases = "phantom:16"\n'

@@ -54,7 +54,7 @@ def marks(k: int, n: int) -> np.ndarray:
 @pytest.mark.parametrize(
     ("of", "most"),
     # A rate that can only be had to the nearest case jumps as the count of misses does.
-    [("all", 1.0), ("all but one", 1.0), ("half", 1.02), ("0.95", 1.31)],
+    [("all", 1.0), ("all but one", 1.0), ("half", 1.02), ("0.95", 1.35)],
 )
 def test_shares(each, of, most):
     hits = {

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from overread import stats
+from overread.measuring.notes import FEW_CLUSTERS
 from overread.stats import cohen_kappa, weighted_kappa
 from overread.study import Journal, Task, open_key
 from overread.study.analysis import (
@@ -110,6 +111,13 @@ def test_with_three_readers_something_is_said_of_others():
     assert together.how.kind == "orh"
     assert -1 <= together.low < together.value < together.high <= 1
     assert "not_inferior" in together.flags
+
+
+@pytest.mark.parametrize(("readers", "rough"), [(3, True), (4, True), (5, False)])
+def test_what_three_or_four_readers_say_of_others_is_called_rough(readers, rough):
+    found = differences(values(readers), [f"r{number}" for number in range(readers)])
+    (together,) = [m for m in found if m.by["versus"] == PEOPLE]
+    assert (FEW_CLUSTERS in together.flags) == rough
 
 
 def test_a_case_that_somebody_did_not_decide_is_no_case_in_common():

@@ -118,7 +118,7 @@ def test_an_auditor_sees_only_what_is_not_agreed_on_and_nobody_s_name(reviewed):
     key = open_key(reviewed / "audit", "test")
     assert {one.case for one in key.values()} == {"secret-1", "secret-2"}
     seen = (reviewed / "audit" / "displays.jsonl").read_text()
-    assert "This item: drop" in seen
+    assert "decision: drop" in seen
     assert "Reviewer 2" in seen
     assert "anna" not in seen
     assert "ben" not in seen
@@ -199,6 +199,12 @@ def test_candidates_may_stand_in_a_file_that_a_study_names(films, tmp_path):
         ("judge", {}, 'kind "judge"; known of candidates are review, same'),
         ("review", {"asks": (Ask(name="a", text="", required=False),)}, "may be left out"),
         ("review", {"asks": (Ask(name="a", text="", where=("b", "c")),)}, "earlier question"),
+        ("review", {"asks": (Ask(name="note", text=""),)}, 'called "note"'),
+        (
+            "review",
+            {"asks": (Ask(name="a", text="", kind="ranking", options=("a=", "b")),)},
+            "or =",
+        ),
     ],
 )
 def test_a_candidate_that_cannot_be_shown_is_named(kind, changed, says):

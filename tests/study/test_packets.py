@@ -8,12 +8,13 @@ from collections import Counter
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from overread.case import BadInput
-from overread.study import Task, open_key, open_study
+from overread.study import Task, make_study, open_key, open_study
 from overread.study.design import read_design
 from overread.study.packets import TRAINING, links_of, sampled
-from support.studies import CONDITIONS, SECRETS, design, made, screens
+from support.studies import CONDITIONS, SECRETS, design, made, rendered, screens
 
 FORM = 'name = "a"\nreaders = ["x"]\n[[task]]\nkind = "form"\ntable = "t.csv"\nquestions = ['
 
@@ -55,6 +56,24 @@ def test_a_case_is_in_a_session_once(study):
             if turn.reader == reader and turn.session != TRAINING
         )
         assert set(shown.values()) == {1}
+
+
+def test_what_a_paper_drew_stays_in_its_sessions_and_its_order(tmp_path):
+    """Nothing is shown once more, nor practised; and a task of ours comes after."""
+    drawn = [replace(one, session=1 + at % 3) for at, one in enumerate(reversed(screens()))]
+    wanted = design(task=[Task(kind="presence", repeat=0.5), Task(kind="presence", training=0)])
+    folder = tmp_path / "study"
+    done = make_study(folder, wanted, [drawn, screens(24)], "open", rendered, lambda one: "")
+    assert not any("practised" in remark for remark in done.remarks)
+    study, key = open_study(folder), open_key(folder, "test")
+    for reader in study.design.readers:
+        own = [(t, key[t.display]) for t in study.schedule if t.reader == reader]
+        for session in (1, 2, 3):
+            shown = [(k.case, k.condition) for t, k in own if t.session == session]
+            theirs = [(one.case, one.condition) for one in drawn if one.session == session]
+            assert shown == theirs
+        assert {t.session for t, k in own if k.task == 2} == {4, 5, 6, 7}
+        assert not any(k.training or k.iteration for _, k in own if k.task == 1)
 
 
 def test_no_session_is_of_repeats_alone_and_each_comes_after_the_first_time(tmp_path):

@@ -8,9 +8,9 @@ import stat
 import pytest
 
 from overread.case import BadInput
-from overread.study import Journal, open_key
+from overread.study import Journal, Task, open_key
 from overread.study.sheets import read_sheet, write_imrmc, write_sheets
-from support.studies import SECRETS, filled, made
+from support.studies import SECRETS, design, filled, made
 
 
 @pytest.fixture
@@ -99,6 +99,19 @@ def test_the_list_mode_has_truth_first_and_each_answer_once(study, tmp_path):
     assert rows == len(answers) == 2 * 8 * 3  # repeats and practice are left out
     assert len({tuple(cells[:3]) for cells in answers}) == len(answers)
     assert {"NR: 2", "N0: 4", "N1: 4", "NM: 3"} <= set(lines)
+
+
+def test_what_two_tasks_ask_alike_is_in_the_list_once_as_the_first_had_it(tmp_path):
+    """iMRMC refuses a reader's second score of a case in a modality."""
+    tasks = [Task(kind="presence", repeat=0, training=0) for _ in range(2)]
+    study = made(tmp_path / "study", design(readers=["anna"], task=tasks))
+    key, journal = open_key(study.folder, "test"), Journal(study.folder)
+    for turn in study.schedule:
+        said = {1: "yes", 2: "no"}[key[turn.display].task]
+        journal.put("anna", turn.display, {"answer": said})
+    assert write_imrmc(tmp_path / "out.imrmc", study, journal, key) == 12 * 3
+    lines = (tmp_path / "out.imrmc").read_text().splitlines()
+    assert {line[-2:] for line in lines if line.startswith("anna,")} == {",1"}
 
 
 def test_a_sheet_says_what_may_be_answered_and_when_it_is_asked(tmp_path):

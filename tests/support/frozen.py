@@ -111,7 +111,9 @@ def freeze(scene: str, out: Path) -> None:
         finally:
             os.chdir(home)
             pages.write_report = write
-        text = msgspec.json.format(msgspec.json.encode(found, order="deterministic")).decode()
+        text = msgspec.json.format(
+            msgspec.json.encode(found, enc_hook=str, order="deterministic")
+        ).decode()
     places = {str(Path(scratch).resolve()), scratch, str(GOLDEN), str(home)}
     for place in sorted(places, key=len, reverse=True):
         text = text.replace(place, "<here>")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 import sys
 import threading
 from collections.abc import Iterator
@@ -19,13 +20,15 @@ TOKEN = "t" * 32
 
 
 @contextmanager
-def store_served(store: Store, port: int = 0) -> Iterator[str]:
+def store_served(
+    store: Store, port: int = 0, names: tuple[str, ...] = (), tls: ssl.SSLContext | None = None
+) -> Iterator[str]:
     """Serve a store from a thread; gives its link."""
-    at = bound_privately("127.0.0.1", port, (), tls=False)
+    at = bound_privately("127.0.0.1", port, names, tls=tls is not None)
     ready, loop, ends = threading.Event(), asyncio.new_event_loop(), asyncio.Event()
 
     async def serve() -> None:
-        async with serving_store(store, TOKEN, at):
+        async with serving_store(store, TOKEN, at, certificate=tls):
             ready.set()
             await ends.wait()
 

@@ -63,6 +63,8 @@ class Tables(msgspec.Struct, frozen=True, kw_only=True):
     only: str = ""
     # The edition the readers were asked under; empty where somebody else asked them.
     asked_under: str = ""
+    # The file of all answers, where columns that nobody measures were left there.
+    answers_file: Path | None = None
 
     @property
     def part(self) -> list[str]:
@@ -238,6 +240,8 @@ class Benchmark:
     case_type: ClassVar[type[msgspec.Struct]] = msgspec.Struct
     answer_type: ClassVar[type[msgspec.Struct]] = msgspec.Struct
     """A case and an answer as structs, whose fields are the columns of the two tables."""
+    unmeasured: ClassVar[frozenset[str]] = frozenset()
+    """Columns of answers that no measure and no index of cards looks at: cards alone show them."""
     right_by: ClassVar[tuple[str, str]] = ("accuracy", "")
     """Measures by case: a case is right whose first is 1, and flipped whose second is 0."""
     owner_fields: ClassVar[tuple[str, ...]] = ()
@@ -880,6 +884,14 @@ class Benchmark:
     ) -> Iterator[ForPeople]:
         """Screens of one of `people_kinds`; those about models' answers need a run's tables."""
         return iter(())
+
+    def people_as_published(
+        self, kind: str, tables: Tables | None, readers: Sequence[str], cases: int
+    ) -> Iterator[ForPeople] | None:
+        """The same as the paper's readers had them, in its sessions and its order: the screens of
+        `cases` cases, or of as many as there were where it is 0. None where it drew none.
+        """
+        return None
 
     @classmethod
     def people_rows(cls, kind: str, decided: Sequence[Decided]) -> list[tuple[str, ...]]:

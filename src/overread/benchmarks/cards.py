@@ -33,10 +33,13 @@ def about_cases(tables: Tables, chosen: Iterable[str]) -> Tables:
     import polars as pl
 
     among = pl.col("case").is_in(list(dict.fromkeys(chosen)))
+    there = tables.answers_file
+    every = tables.answers.lazy() if there is None else pl.scan_parquet(there)
     return msgspec.structs.replace(
         tables,
         cases=tables.cases.filter(among),
-        answers=tables.answers.filter(among),
+        answers=every.filter(among).collect(),
+        answers_file=None,
         verdicts=None if tables.verdicts is None else tables.verdicts.filter(among),
     )
 

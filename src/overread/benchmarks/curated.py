@@ -153,12 +153,14 @@ class Curated(msgspec.Struct, frozen=True, kw_only=True):
     """What a benchmark has for curation, by where it stands ("module:function").
 
     `candidates` gives the candidates of an opened benchmark's cases; `row` an item as a row of a
-    set of one's own, or in a text why it cannot be one. `put` gives an item as it is asked (`Put`),
-    None where it cannot be read without judges. `labels` are the names that fields of an item may
-    have, those first by which its questions are sorted.
+    set of one's own, or in a text why it cannot be one; `pair` the two items of a pair as one row,
+    None where they cannot be one. `put` gives an item as it is asked (`Put`), None where it cannot
+    be read without judges. `labels` are the names that fields of an item may have, those first by
+    which its questions are sorted.
     """
 
     candidates: str = ""
     row: str = ""
     put: str = ""
+    pair: str = ""
     labels: str = ""

@@ -166,12 +166,14 @@ class ForPeople(msgspec.Struct, frozen=True, kw_only=True):
     finding, model and the like. `trial` is what a model is asked in the same place, where there is
     one; `said` turns an answer into the words of a reply to it. Screens of one `unit` (of one case,
     where it has none) are drawn together and never meet in a session. `audits` is the task of
-    another study that the screen is from.
+    another study that the screen is from. A `session` says that its study was drawn already: which
+    session it is in, in the order in which screens come.
     """
 
     case: str
     unit: str = ""
     audits: int = 0
+    session: int = 0
     patient: str
     condition: str = ""
     slides: tuple[oc.Slide, ...]

@@ -95,6 +95,11 @@ def benchmarks_for_items() -> tuple[str, ...]:
     return tuple(one.name for one in classes() if one.curated.row)
 
 
+def benchmarks_for_pairs() -> tuple[str, ...]:
+    """Every benchmark that takes two items as one."""
+    return tuple(one.name for one in classes() if one.curated.pair)
+
+
 def builder(name: str) -> Any:
     """The module with `Recipe` and `build` that makes a benchmark's sets of official files."""
     place = class_of(name).builder

@@ -191,10 +191,10 @@ def _print_part(done: PartDone) -> None:
     table = Table(
         name="part",
         title=f"Part {done.part} of {done.benchmark}",
-        columns=("reader", "trials", "answered", "kept or shared", "failed"),
+        columns=("reader", "trials", "answered", "kept", "shared", "failed"),
         rows=tuple(
-            (one.reader, *(f"{n:,}" for n in (one.trials, one.answered, one.kept, one.failed)))
-            for one in done.asked
+            (o.reader, *(f"{n:,}" for n in (o.trials, o.answered, o.kept, o.shared, o.failed)))
+            for o in done.asked
         ),
         notes=("A part is not measured: merge the stores, and run without --shard.",),
         signature=f"replies in {done.store}",

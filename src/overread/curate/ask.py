@@ -36,6 +36,7 @@ from overread.judging import Read
 
 ROLES: Final = ("writer",)
 _LONGEST: Final = 200
+_MOST: Final = 100
 _MOST_ANSWERS: Final = 4
 
 
@@ -87,7 +88,7 @@ class _Slot(msgspec.Struct):
 
 def ask(candidates: Sequence[Candidate], wanted: Wanted) -> Steps:
     """Items of the candidates: those converted from labels, then those a writer wrote."""
-    options = wanted.options("ask", Ask)
+    options = _options(wanted, candidates)
     groups = _groups(wanted, options)
     made = converted(candidates, wanted.seed, options)
     seats = tuple(wanted.specs("writer")) if options.written else ()
@@ -101,7 +102,7 @@ def ask(candidates: Sequence[Candidate], wanted: Wanted) -> Steps:
     ]
     by_name = {group.name: group for group in groups}
     under_way = slots
-    for _ in range(max(1, options.tries)):
+    for _ in range(options.tries):
         asked = [_question(slot, seats[0]) for slot in under_way]
         heard = yield from understood(
             asked, lambda question, text: _read(text, by_name[str(question.about["group"])])
@@ -119,6 +120,26 @@ def ask(candidates: Sequence[Candidate], wanted: Wanted) -> Steps:
         if one.id not in told
     ]
     return records
+
+
+def _options(wanted: Wanted, candidates: Sequence[Candidate]) -> Ask:
+    options = wanted.options("ask", Ask)
+    known = sorted({one.collection for one in candidates})
+    strange = [name for name in options.complete if name not in known]
+    lack = ""
+    if not 0 <= options.written <= _MOST or not 0 <= options.converted <= _MOST:
+        lack = f"written and converted are from 0 to {_MOST}"
+    elif not 1 <= options.tries <= _MOST:
+        lack = f"tries is from 1 to {_MOST}"
+    elif not 0 < options.support <= 1:
+        lack = f"support is {options.support:g}; it is a share above 0 and at most 1"
+    elif strange:
+        lack = f'complete has "{strange[0][:60]}"; the collections are {", ".join(known)}'
+    elif bool(options.grade) != (len(set(options.grades)) > 1):
+        lack = "grade names a column and grades its words, two at least; give both or none"
+    if lack:
+        raise BadInput(f"{wanted.file} [ask]: {lack}.")
+    return options
 
 
 def _groups(wanted: Wanted, options: Ask) -> list[Group]:

@@ -9,6 +9,7 @@ benchmark alone, with its reason.
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from io import BytesIO
@@ -19,7 +20,7 @@ from typing import Any, Final, Literal, NamedTuple
 import msgspec
 
 from overread.benchmarks.curated import Item
-from overread.benchmarks.registry import class_of
+from overread.benchmarks.registry import benchmarks_for_pairs, class_of
 from overread.case import BadInput, Picture, Policy, Table
 from overread.curate import folder as kept
 from overread.curate import leakage
@@ -106,6 +107,8 @@ def publish(folder: Path, wanted: Wanted, out: Path, policy: Policy) -> Publishe
             counts[target], left[target] = _target(made / target, target, items, options.form)
         if not any(counts.values()):
             raise BadInput(f"{folder}: no benchmark can take any of its {len(items)} items.")
+        for target in benchmarks_for_pairs():
+            _pairs(made / target, target, items)
         sheet = _sheet(folder, made, wanted, items, options, policy, counts, left)
         _write_about(made, folder, sheet)
         if out.exists():
@@ -160,6 +163,26 @@ def _target(
         (place / f"{ITEMS}.{form}").unlink(missing_ok=True)
         place.rmdir()
     return count, dict(sorted(left.items()))
+
+
+def _pairs(place: Path, target: str, items: Sequence[Item]) -> None:
+    """Write the pairs once more, as a benchmark that tells two pictures apart takes them."""
+    to_row = at(class_of(target).curated.pair)
+    together: dict[str, list[Item]] = defaultdict(list)
+    for item in items:
+        if item.pair:
+            together[item.pair].append(item)
+    pictures, lines = _Pictures(), []
+    for two in together.values():
+        shown = [pictures.of(picture) for item in two for picture in item.pictures]
+        row = to_row(*two, [_name(data) for data in shown]) if len(two) == 2 else None
+        if row is not None:
+            for data in shown:
+                (place / IMAGES).mkdir(parents=True, exist_ok=True)
+                (place / _name(data)).write_bytes(data)
+            lines.append(msgspec.json.encode(row) + b"\n")
+    if lines:
+        (place / f"{ITEMS}.jsonl").write_bytes(b"".join(lines))
 
 
 def _name(data: bytes) -> str:

@@ -125,6 +125,9 @@ class ReplyStore(Protocol):
     def close(self) -> None:
         """Let go of claims and close. Replies are already committed."""
 
+    def hurry(self) -> None:
+        """Wait for nobody from now on: the user wants to leave. May be called from any thread."""
+
     def __enter__(self) -> Self: ...
     def __exit__(
         self,

@@ -235,6 +235,9 @@ class Store(Enrolled):
             if self._alone is not None:
                 self._alone.close()
 
+    def hurry(self) -> None:
+        """Whoever else holds the file does so for a minute at most."""
+
     def __enter__(self) -> Store:
         return self
 

@@ -21,9 +21,10 @@ from typing import Any, Final
 import msgspec
 from aiohttp import web
 
-from overread.case import BadInput
+from overread.case import BadInput, Reply
 from overread.door import Bound, Refused, bound, listening, made, same
 from overread.engine import store_wire as wire
+from overread.engine.reply_store import Kept
 from overread.engine.store import Session, Store
 from overread.files import read_text
 from overread.readers.guard import is_private
@@ -180,15 +181,25 @@ class _Desk:
         return own
 
     def _gotten(self, said: wire.Get) -> wire.Gotten:
-        found: dict[bytes, Any] = {}
+        found: dict[bytes, Kept] = {}
         size = looked = 0
         while looked < len(said.keys) and size < wire.ENOUGH_BYTES:
             part = said.keys[looked : looked + _LOOKED_AT]
             some = self._store.get(part, said.asker, said.session)
-            size += sum(len(k.reply.text) + len(k.reply.reasoning or "") for k in some.values())
-            found |= some
-            looked += len(part)
+            for key in part:
+                looked += 1
+                if key in some:
+                    found[key] = some[key]
+                    size += _size(some[key].reply)
+                    if size >= wire.ENOUGH_BYTES:
+                        break
         return wire.Gotten(looked, found)
+
+
+def _size(reply: Reply) -> int:
+    """About so many bytes."""
+    texts = (reply.text, reply.reasoning, reply.refusal)
+    return sum(len(text) if text.isascii() else 4 * len(text) for text in texts if text)
 
 
 async def _body(request: web.BaseRequest) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import platform
 import secrets
@@ -89,8 +90,14 @@ def only_writer(path: Path) -> IO[bytes]:
     lock = path.with_name(path.name + ".lock").open("ab")
     try:
         fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except OSError as error:
         lock.close()
+        if error.errno not in (errno.EACCES, errno.EAGAIN):
+            raise BadInput(
+                f"{path}: the store lies on a network file system that has no locks "
+                f"({error.strerror}), so nobody can tell who else has it open. Keep it on a local "
+                "disk with --store."
+            ) from None
         raise BadInput(
             f"{path}: the store lies on a network file system and another process has it open. "
             "Wait for that run, or keep the store on a local disk with --store."

@@ -11,6 +11,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -96,6 +97,11 @@ class _Source:
 
     def rows(self, query: str) -> Iterator[Any]:
         return self.store.rows(query)
+
+    def batches(self, query: str) -> Iterator[list[Any]]:
+        rows = self.rows(query)
+        while batch := list(islice(rows, _BATCH)):
+            yield batch
 
     def pairs(self) -> list[_Pair]:
         """Who answered about what."""
@@ -247,14 +253,8 @@ class _Merging:
     # ------------------------------------------------------------ replies
 
     def _take_replies(self, source: _Source) -> None:
-        rows = source.rows("SELECT key, dataset, reply, reader, at FROM replies ORDER BY rowid")
-        batch: list[Any] = []
-        for row in rows:
-            batch.append(row)
-            if len(batch) == _BATCH:
-                self._take_batch(source, batch)
-                batch = []
-        self._take_batch(source, batch)
+        for batch in source.batches("SELECT key, dataset, reply, reader, at FROM replies"):
+            self._take_batch(source, batch)
 
     def _take_batch(self, source: _Source, batch: Sequence[Any]) -> None:
         query = "SELECT key, dataset, reply, reader, at FROM replies WHERE key IN"
@@ -331,26 +331,28 @@ class _Merging:
     # ------------------------------------------------------------ failures and digests
 
     def _take_failures(self, source: _Source) -> None:
-        rows = [
-            (key, self._set(source, dataset), reason, source.targets.get((reader, dataset)))
-            for key, dataset, reason, reader in source.rows("SELECT * FROM failures")
-            if dataset in source.sets
-        ]
-        insert(self._out, "INSERT OR REPLACE INTO failures VALUES", rows)
+        for batch in source.batches("SELECT key, dataset, reason, reader FROM failures"):
+            rows = [
+                (key, self._set(source, dataset), reason, source.targets.get((reader, dataset)))
+                for key, dataset, reason, reader in batch
+                if dataset in source.sets
+            ]
+            insert(self._out, "INSERT OR REPLACE INTO failures VALUES", rows)
 
     def _take_sources(self, source: _Source) -> None:
         """Digests of files; where two stores say otherwise of one file, it is read again."""
-        rows = [row for row in source.rows("SELECT * FROM sources") if row[4] in source.sets]
-        query = "SELECT path, size, mtime_ns, digest FROM sources WHERE path IN"
-        there = {row[0]: row[1:] for row in over(self._out, query, [row[0] for row in rows])}
-        torn = [
-            row[0]
-            for row in rows
-            if row[0] in there and there[row[0]][:2] == row[1:3] and there[row[0]][2] != row[3]
-        ]
-        kept = [(*row[:4], self._set(source, row[4])) for row in rows if row[0] not in torn]
-        insert(self._out, "INSERT OR REPLACE INTO sources VALUES", kept)
-        over(self._out, "DELETE FROM sources WHERE path IN", torn)
+        for batch in source.batches("SELECT path, size, mtime_ns, digest, dataset FROM sources"):
+            query = "SELECT path, size, mtime_ns, digest FROM sources WHERE path IN"
+            there = {row[0]: row[1:] for row in over(self._out, query, [row[0] for row in batch])}
+            torn, kept = [], []
+            for path, size, mark, digest, dataset in batch:
+                known = there.get(path)
+                if known is not None and known[:2] == (size, mark) and known[2] != digest:
+                    torn.append(path)
+                elif dataset in source.sets:
+                    kept.append((path, size, mark, digest, self._set(source, dataset)))
+            insert(self._out, "INSERT OR REPLACE INTO sources VALUES", kept)
+            over(self._out, "DELETE FROM sources WHERE path IN", torn)
 
 
 def _short(text: str) -> str:

@@ -59,7 +59,8 @@ class _ThisNetwork(Guard, frozen=True):
 class ServedStore(Enrolled):
     """A reply store behind a link, `http://HOST:PORT/?token=TOKEN`.
 
-    `digests` is a store of this machine in which digests of files are kept; in memory without it.
+    `digests` opens a store of this machine in which digests of files are kept, or makes it where
+    it is told to: whoever only looks leaves nothing behind. Without one they are kept in memory.
     """
 
     def __init__(
@@ -68,7 +69,7 @@ class ServedStore(Enrolled):
         *,
         token: str | None = None,
         tell: Callable[[str], None] | None = None,
-        digests: Store | None = None,
+        digests: Callable[[bool], Store | None] = lambda make: None,
         patience: float = _PATIENCE,
     ) -> None:
         super().__init__()
@@ -76,7 +77,7 @@ class ServedStore(Enrolled):
         self.shown = origin
         self.named = f"{origin}/?token={secret.reveal()}"
         self._tell, self._patience = tell, patience
-        self._digests = digests
+        self._open_digests, self._digests = digests, digests(False)
         self._numbers: dict[int, int] = {}  # of data sets: ours by the server's
         self._remembered: dict[tuple[str, int, int], bytes] = {}
         headers = {"Authorization": f"Bearer {secret.reveal()}", "Content-Type": wire.KIND}
@@ -100,7 +101,6 @@ class ServedStore(Enrolled):
         """Send a message until there is an answer, of that type; or fail in a line."""
         body = wire.encode(message)
         began, attempt, said = time.monotonic(), 0, self._tell is None
-        patience = self._patience if patience is None else patience
         while True:
             why = self._sent(body)
             if isinstance(why, Response):
@@ -109,8 +109,8 @@ class ServedStore(Enrolled):
                 except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                     raise BadInput(f"{self.shown}: this is no reply store of ours.") from None
             waited, attempt = time.monotonic() - began, attempt + 1
-            if waited >= patience:
-                self._patience = 0.0  # whatever else is still to be said is tried once
+            if waited >= (self._patience if patience is None else min(patience, self._patience)):
+                self.hurry()  # whatever else is still to be said is tried once
                 raise BadInput(
                     f"{self.shown}: the store that is served there does not answer ({why}). "
                     "Replies that it has are safe; start it again, then the same command."
@@ -167,6 +167,10 @@ class ServedStore(Enrolled):
         if self._digests is not None:
             self._digests.close()
 
+    def hurry(self) -> None:
+        """A server that is gone is not waited for any more."""
+        self._patience = 0.0
+
     def __enter__(self) -> Self:
         return self
 
@@ -177,6 +181,8 @@ class ServedStore(Enrolled):
 
     def dataset_id(self, benchmark: str, dataset: str, policy: Policy) -> int:
         number: int = self._say(wire.DataSet(benchmark, dataset, policy), int)
+        if self._digests is None:
+            self._digests = self._open_digests(True)
         if self._digests is not None:
             self._numbers[number] = self._digests.dataset_id(benchmark, dataset, policy)
         return number

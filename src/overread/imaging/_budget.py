@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import io
+import sys
 import threading
 import time
 import zlib
@@ -196,8 +197,8 @@ class LastUsed(Generic[_T]):
     first of them; its exception reaches them all and is not kept.
     """
 
-    def __init__(self, most_bytes: int, cost: Callable[[_T], int]) -> None:
-        self._most, self._cost = most_bytes, cost
+    def __init__(self, most_bytes: int, cost: Callable[[_T], int], most: int = sys.maxsize) -> None:
+        self._most, self._cost, self._most_things = most_bytes, cost, most
         self.held_bytes = 0  # what the kept things are counted as
         self._kept: OrderedDict[Hashable, _T] = OrderedDict()
         self._making: dict[Hashable, Future[_T]] = {}
@@ -249,7 +250,7 @@ class LastUsed(Generic[_T]):
             return
         self._kept[key] = made
         self.held_bytes += cost
-        while self.held_bytes > self._most:
+        while self.held_bytes > self._most or len(self._kept) > self._most_things:
             _, oldest = self._kept.popitem(last=False)
             self.held_bytes -= self._cost(oldest)
 
@@ -257,6 +258,7 @@ class LastUsed(Generic[_T]):
 _MEGABYTE = 1_000_000
 # The bytes, their base64 copy (4/3) once a request carries them, and the objects around both.
 _COST = 2.4
+_MOST_RENDERED = 4_096
 
 Rendered: TypeAlias = Shown | ShownClip
 
@@ -265,11 +267,11 @@ class Cache(LastUsed[Rendered]):
     """Rendered pictures and clips.
 
     All readers are asked at once, so that what one is shown another is shown soon: a thousand
-    pictures of 224 pixels are kept, or a hundred clips.
+    pictures of 224 pixels are kept, or a hundred clips; of small ones no more than four thousand.
     """
 
     def __init__(self, most_bytes: int = 64 * _MEGABYTE) -> None:
-        super().__init__(most_bytes, _cost)
+        super().__init__(most_bytes, _cost, most=_MOST_RENDERED)
 
 
 def _cost(shown: Rendered) -> int:

@@ -144,5 +144,4 @@ def checked_by_people(
                 checked=int(checked.sum()),
                 weight=weight,
             )
-            units = int(np.unique(owners[checked]).size)
-            yield settled(flagged_few(with_method(made, how), units))
+            yield settled(flagged_few(with_method(made, how), owners[checked]))

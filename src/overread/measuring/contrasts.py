@@ -77,14 +77,15 @@ def paired(
     if at.low is None and not at.point:
         room = left_open(units)
         made = msgspec.structs.replace(made, low=-room, high=room)
-        return flagged_few(with_method(made, Method(kind="alike", of="cases")), units)
+        made = with_method(made, Method(kind="alike", of="cases"))
+        return flagged_few(made, clusters[both])
     if at.low is None:
         return noted(made, ALIKE, "no interval: all cases differ alike")
     made = msgspec.structs.replace(made, se=at.sd, low=at.low, high=at.high)
     kind = "newcombe10" if found.newcombe else "variance by cluster"
     df = None if found.newcombe else round(found.spread.df)
     made = with_method(made, Method(kind=kind, effect=found.spread.effect, t=df))
-    return settled(flagged_few(made, units))
+    return settled(flagged_few(made, clusters[both], (first - second)[both]))
 
 
 def held_to_margin(record: Measure, margin: float, *, higher: bool | None) -> Measure:

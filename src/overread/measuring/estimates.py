@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from overread.case import Measure, Method
 from overread.measuring.notes import ALIKE, FEW_CLUSTERS, ONE_CLUSTER, noted, with_method
 
 if TYPE_CHECKING:
-    from overread.stats import Interval, Spread
+    from overread.stats import Clusters, Interval, Spread
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
@@ -187,7 +187,7 @@ class Resampling:
             drawn, record = record.low, self._by_variance(one)
             low = drawn if record.low is None else min(drawn, record.low)
             record = msgspec.structs.replace(record, low=low)
-        return flagged_few(record, self.owners(one.counted))
+        return flagged_few(record, self.clusters[one.counted])
 
     def _resampled(
         self, estimates: Sequence[Estimate], places: Sequence[int], boot: int
@@ -206,15 +206,14 @@ class Resampling:
 
     def _by_variance(self, one: Estimate) -> Measure:
         """With the interval that its variance by cluster gives: each case in turn is left out."""
-        from overread.stats import clustered_mean, clusters_of, differing_clusters
+        from overread.stats import clustered_mean, clusters_of
 
         record, columns = one.record, _columns(one)
         if one.again is None or record.value is None or one.counted is None:
             return record
         counted = one.counted
         owners = clusters_of(self.clusters[counted])
-        units = owners.sizes.size
-        if units < 2:
+        if owners.sizes.size < 2:
             return noted(record, ONE_CLUSTER)
         own, n = columns[counted], int(counted.sum())
         sums = column_sums(own)
@@ -231,7 +230,7 @@ class Resampling:
             floor = max(value - room, one.limits[0]), min(value + room, one.limits[1])
             one = msgspec.structs.replace(one, within=one.within or floor)
         made = settled(_widened(bounded(record, found, spread), one.within))
-        return flagged_few(made, units, differing_clusters(influence, owners))
+        return flagged_few(made, owners, influence)
 
     def _alike(self, one: Estimate, value: float) -> Measure:
         """With what as many clusters leave open where all cases agree."""
@@ -368,26 +367,23 @@ def clustered_share(record: Measure, hits: Mask, clusters: Ints, *, robust: bool
     """
     from overread.measuring.notes import NOTHING
     from overread.stats import clustered_share as shared
-    from overread.stats import clusters_of, design_effect, differing_clusters, wilson
+    from overread.stats import clusters_of, design_effect, wilson
 
     n, k = int(hits.size), int(hits.sum())
     if not n:
         return noted(msgspec.structs.replace(record, n=0, k=0), NOTHING)
     filled = msgspec.structs.replace(record, value=k / n, n=n, k=k)
     owners = clusters_of(clusters)
-    units = owners.sizes.size
-    if units == 1:
+    if owners.sizes.size == 1:
         return noted(filled, ONE_CLUSTER)
-    differing = np.inf
     if robust:
         found, effect = shared(hits, owners)
-        differing = differing_clusters(hits, owners)
     else:
         effect = design_effect(hits, clusters)
         found = wilson(k, n, design_effect=effect)
     made = msgspec.structs.replace(filled, se=found.sd, low=found.low, high=found.high)
     made = with_method(made, Method(kind="wilson", effect=effect))
-    return flagged_few(made, units, differing) if robust else made
+    return flagged_few(made, owners, hits) if robust else made
 
 
 def bounded(record: Measure, found: Interval, spread: Spread) -> Measure:
@@ -399,11 +395,16 @@ def bounded(record: Measure, found: Interval, spread: Spread) -> Measure:
     return with_method(made, how)
 
 
-def flagged_few(record: Measure, clusters: int, differing: float = np.inf) -> Measure:
-    """Flagged where so few clusters, or clusters that differ, make an interval that it is rough."""
-    from overread.stats import FEW as FEWEST
+def flagged_few(
+    record: Measure, clusters: Ints | Clusters, added: ArrayLike | None = None
+) -> Measure:
+    """Flagged where its interval is rough: the cases' clusters, and what each case adds, are few.
 
-    rough = record.low is not None and min(clusters, differing) < FEWEST
+    Every record with an interval gets the flag here, by `stats.stands_on_few`.
+    """
+    from overread.stats import stands_on_few
+
+    rough = record.low is not None and stands_on_few(clusters, added)
     # Tables mark it; a note would stand below every one of them.
     return noted(record, FEW_CLUSTERS, "") if rough else record
 

@@ -28,7 +28,7 @@ FLAGS: Final[Mapping[str, str]] = {
     ONE_CLUSTER: "one item has no interval",
     ALIKE: "no interval: every resample gives the same",
     NOTHING: "nothing to count",
-    FEW_CLUSTERS: "a rough interval: fewer than 5 independent units, or 1 to 4 unlike the others",
+    FEW_CLUSTERS: "a rough interval: 10 independent units or fewer, or 1 to 4 unlike the others",
     NOT_ASKED: "not asked",
     NOT_JUDGED: "not judged",
     NOT_INFERIOR: "not worse by more than the margin",

@@ -277,8 +277,11 @@ def _told_of(counted: Counted, spec: Spec) -> bool:
 
 
 def counted_once(run: RunArrays, reader: SpokenFor, spec: Spec, condition: Condition) -> Counted:
-    """What a measure says of the cases of a reader, worked out once."""
+    """What a measure says of the cases of a reader, worked out once where readers are compared by
+    it, or conditions: what is looked at once need not be kept for all readers."""
     assert spec.of is not None
+    if not (spec.contrasts or spec.by_case):
+        return spec.of(run, reader, condition)
     of, key = spec.of, ("counted", spec.name, reader.reader, tuple(condition.items()))
     return run.once(key, lambda: of(run, reader, condition))
 

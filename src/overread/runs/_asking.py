@@ -177,6 +177,7 @@ async def ask_in_turn(
 
     def interrupt() -> None:
         if interrupted.is_set():  # a second Ctrl-C does not wait for calls under way
+            work.store.hurry()
             raise KeyboardInterrupt
         interrupted.set()
         for stop in stops:

@@ -89,7 +89,7 @@ def default_store(named: str | Path | None = None) -> Path | str:
 
 def is_link(place: str | Path) -> TypeGuard[str]:
     """Whether a store is named by a link, behind which another process serves it."""
-    return isinstance(place, str) and place.startswith(("http://", "https://"))
+    return isinstance(place, str) and place.lower().startswith(("http://", "https://"))
 
 
 def store_token() -> str | None:

@@ -87,15 +87,24 @@ def reopened(record: records.RunRecord, edition: str, settings: Mapping[str, str
 
 
 def tables_of(
-    folder: Path, bench: Benchmark, record: records.RunRecord, verdicts_in: Path | None = None
+    folder: Path,
+    bench: Benchmark,
+    record: records.RunRecord,
+    verdicts_in: Path | None = None,
+    *,
+    to_measure: bool = False,
 ) -> Tables:
     """A run's tables, its replies read as this benchmark's edition reads them.
 
-    `verdicts_in` is the folder of its verdicts where they are new and not yet in the run's.
+    `verdicts_in` is the folder of its verdicts where they are new and not yet in the run's. Only
+    `to_measure`, columns that nobody measures stay in their file; cards are read from there.
     """
     new = () if verdicts_in is None else ("verdicts.parquet",)
     records.check_untouched(folder, {k: v for k, v in record.tables.items() if k not in new})
-    answers = records.read_frame(folder / "answers.parquet", ("reader",), bench.answer_schema)
+    same = bench.edition == record.answers_edition
+    left = bench.unmeasured if to_measure and same else frozenset()
+    file = folder / "answers.parquet"
+    answers = records.read_frame(file, ("reader",), bench.answer_schema, without=left)
     if set(answers["reader"].unique()) != {r.name for r in record.readers if r.asked}:
         raise BadInput(f"{folder}: answers.parquet and run.toml name different readers. Run again.")
     cases = records.read_frame(folder / "cases.parquet", (), bench.case_schema)
@@ -112,8 +121,9 @@ def tables_of(
         partial=record.partial,
         only=(record.only or "").rpartition("@")[2],
         asked_under="" if record.imported else record.answers_edition,
+        answers_file=file if left else None,
     )
-    return tables if bench.edition == record.answers_edition else bench.reread(tables)
+    return tables if same else bench.reread(tables)
 
 
 _MEND: Final = "Restore the file or run again."

@@ -102,7 +102,11 @@ def measure_into(
         drawings.warm_up()
     new = records.table_digests(scratch)
     tables = tables_of(
-        scratch if whole else folder, bench, record, scratch if new and not whole else None
+        scratch if whole else folder,
+        bench,
+        record,
+        scratch if new and not whole else None,
+        to_measure=True,
     )
     written = {} if whole else record.tables or records.table_digests(folder)
     signature = bench.signature(tables)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 import overread.case as oc
-from overread.benchmarks.base import Benchmark
+from overread.benchmarks.base import Benchmark, Tables
 from overread.benchmarks.people import ForPeople
 from overread.case import BadInput, Policy
 from overread.study import design as designs
@@ -64,10 +64,10 @@ def study_new(path: Path, out: Path | None = None) -> packets.Made:
             known = ", ".join([*shown.people_kinds, *designs.OWN_KINDS])
             raise BadInput(f'{path}: task {number}: kind "{task.kind}"; known are {known}.')
         if not task.run:
-            screens.append(shown.for_people(task.kind))
+            screens.append(_screens(shown, task, design.edition))
         else:
             named = Counter[int]()
-            screens.append(_about_models(shown, task, number, named))
+            screens.append(_about_models(shown, task, number, named, design.edition))
             naming.append((number, named))
         policies.append(shown.policy)
     policy: Policy = "credentialed" if "credentialed" in policies else policies[0]
@@ -141,8 +141,23 @@ def _rendered(
     return rendered(picture, Films()), frames
 
 
+def _screens(
+    bench: Benchmark,
+    task: designs.Task,
+    edition: str,
+    tables: Tables | None = None,
+    models: Sequence[str] = (),
+) -> Iterator[ForPeople]:
+    """A task's screens: in `authors` as the paper's readers had them, if it had readers."""
+    if edition == "authors":
+        published = bench.people_as_published(task.kind, tables, models, task.cases)
+        if published is not None:
+            return published
+    return bench.for_people(task.kind, tables, models)
+
+
 def _about_models(
-    bench: Benchmark, task: designs.Task, number: int, named: Counter[int]
+    bench: Benchmark, task: designs.Task, number: int, named: Counter[int], edition: str
 ) -> Iterator[ForPeople]:
     """Screens about models' replies, in which no model is named."""
     from overread.runs._kept import kept_runs
@@ -155,7 +170,7 @@ def _about_models(
             raise BadInput(
                 f'task {number}: models: "{name}"; those of {task.run} are {", ".join(known)}.'
             )
-    screens = bench.for_people(task.kind, kept.tables, task.models or known)
+    screens = _screens(bench, task, edition, kept.tables, task.models or known)
     return unnamed(screens, known, lambda: named.update([number]))
 
 

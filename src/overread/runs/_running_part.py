@@ -23,6 +23,7 @@ class PartAsked(msgspec.Struct, frozen=True, kw_only=True):
     trials: int
     answered: int
     kept: int
+    shared: int
     failed: int
     reasons: dict[str, int]
 
@@ -83,7 +84,8 @@ def run_part(
                 reader=name,
                 trials=tally.planned,
                 answered=tally.answered,
-                kept=tally.kept + tally.shared,
+                kept=tally.kept,
+                shared=tally.shared,
                 failed=tally.failed,
                 reasons=dict(tally.reasons),
             )

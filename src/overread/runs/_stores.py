@@ -23,17 +23,17 @@ def open_store(named: str | Path | None = None, tell: Tell | None = None) -> Rep
         return Store(place, tell)
     from overread.engine.store_served import ServedStore
 
-    return ServedStore(place, token=store_token(), tell=tell, digests=_digests())
+    return ServedStore(place, token=store_token(), tell=tell, digests=_digests)
 
 
-def _digests() -> Store | None:
+def _digests(make: bool) -> Store | None:
     """Where digests of this machine's files are kept when replies are not kept here.
 
     In the workspace, unless it lies where one process at a time may have it open.
     """
     place = Path(WORKSPACE) / "store.sqlite"
     try:
-        return None if is_network_mount(place) else Store(place)
+        return Store(place) if (make or place.exists()) and not is_network_mount(place) else None
     except BadInput:
         return None
 

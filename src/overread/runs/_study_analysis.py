@@ -90,8 +90,8 @@ def study_analyse(
         raise BadInput(
             "--margin is for models beside people, or for two conditions. Name a run with --run."
         )
-    for sheet in sheets:
-        measures += _measured_with(sheet)
+    for place in dict.fromkeys(one.run for one in sheets if one.run):
+        measures += _measured_with(place, [one for one in sheets if one.run == place])
     if asked:
         # The same sheets restrict what is measured of people.
         words = {one.about.setting: str(one.path) for one in sheets if one.about.by}
@@ -198,21 +198,26 @@ def _write_sheets(
     return found
 
 
-def _measured_with(sheet: _Sheet) -> list[oc.Measure]:
-    """The run measured with a sheet, where it is about one.
+def _measured_with(run: str, sheets: Sequence[_Sheet]) -> list[oc.Measure]:
+    """A run measured with the sheets that are about it.
 
     The same as `overread measure RUN --set SETTING=SHEET`: there is no other way to these numbers.
     """
     from overread.runs._kept import kept_runs
 
-    if not sheet.run:
-        return []
-    (kept,) = kept_runs([Path(sheet.run)])
-    bench = _with_words(kept.record, {sheet.about.setting: str(sheet.path)})
+    (kept,) = kept_runs([Path(run)])
+    words: dict[str, str] = {}
+    for one in sheets:  # two tasks of one kind may be about one run
+        others = words.get(one.about.setting)
+        words[one.about.setting] = f"{others},{one.path}" if others else str(one.path)
+    made = _with_words(kept.record, words).measure(kept.tables)
     return [
         one
-        for one in bench.measure(kept.tables)
-        if one.measure in sheet.about.measures and (not sheet.about.by or sheet.about.by in one.by)
+        for one in made
+        if any(
+            one.measure in about.measures and (not about.by or about.by in one.by)
+            for about in {sheet.about for sheet in sheets}
+        )
     ]
 
 
@@ -375,11 +380,12 @@ def study_tables(found: StudyFound) -> Iterator[oc.Table]:
             for one in found.measures
             if not one.measure.startswith("diff_")
             and (one.reader not in known or "coverage" in one.by)
+            and not {"dimension", "finding", "versus"} & one.by.keys()
         ],
     }
     for (name, title), rows in kinds.items():
         if rows:
-            who = "model" if name in ("differences", "replies") else "person"
+            who = "who" if name in ("differences", "replies") else "person"
             yield oc.Table(
                 name=name,
                 title=title,

@@ -32,19 +32,7 @@ from overread.stats._calibration import (
     ece,
     informative,
 )
-from overread.stats._clusters import (
-    FEW,
-    USUAL,
-    Clusters,
-    Spread,
-    clustered_mean,
-    clustered_share,
-    clusters_of,
-    counted_from_zero,
-    differing_clusters,
-    spread_of_mean,
-    wilson_bounds,
-)
+from overread.stats._clusters import clustered_mean, clustered_share, wilson_bounds
 from overread.stats._differences import (
     benjamini_hochberg,
     difference_p,
@@ -96,6 +84,21 @@ from overread.stats._ranks import (
     spearman_asymptotic_p,
     spearman_exact_p,
 )
+from overread.stats._spread import (
+    FEW,
+    FEW_DIFFERING,
+    USUAL,
+    Clusters,
+    Spread,
+    clusters_of,
+    counted_from_zero,
+    differing_cases,
+    differing_clusters,
+    spread_of_mean,
+    stands_on_few,
+    unlike_sizes,
+    worth_in_clusters,
+)
 from overread.stats._weights import (
     PatientWeights,
     canonical,
@@ -106,6 +109,7 @@ from overread.stats._weights import (
 __all__ = [
     "FEW",
     "FEWEST_GROUPS",
+    "FEW_DIFFERING",
     "LEAST_DISCORDANT",
     "LEAST_READERS",
     "LEVEL",
@@ -148,6 +152,7 @@ __all__ = [
     "debiased_ece",
     "design_effect",
     "difference_p",
+    "differing_cases",
     "differing_clusters",
     "discordant_limits",
     "ece",
@@ -180,8 +185,11 @@ __all__ = [
     "spearman_asymptotic_p",
     "spearman_exact_p",
     "spread_of_mean",
+    "stands_on_few",
     "two_sided",
+    "unlike_sizes",
     "weighted_kappa",
     "wilson",
     "wilson_bounds",
+    "worth_in_clusters",
 ]

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from overread.stats._authors import resamples, tallies
-from overread.stats._clusters import BELIEF, USUAL
 from overread.stats._proportions import Z95, Interval
+from overread.stats._spread import BELIEF, USUAL
 
 # The least share of an exponential area's variance that real scores are taken to have.
 _LEAST: Final = 0.5

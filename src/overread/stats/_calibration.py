@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from overread.stats._clusters import spread_of_mean
+from overread.stats._spread import spread_of_mean
 
 Edges = Literal["floor", "linspace"]
 

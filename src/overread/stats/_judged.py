@@ -8,14 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from overread.stats._clusters import (
-    Floats,
-    Spread,
-    clustered_mean,
-    drawn_effect,
-    wilson_bounds,
-)
+from overread.stats._clusters import clustered_mean, wilson_bounds
 from overread.stats._proportions import Z95, Interval
+from overread.stats._spread import Floats, Spread, differing_cases, drawn_effect
 
 
 def corrected_rate(rate: Interval, sensitivity: Interval, specificity: Interval) -> Interval | None:
@@ -215,7 +210,7 @@ def _spread(
         sums = np.bincount(where, weights=influence)
         between = count / (count - 1) * float(sums @ sums) - float(influence @ influence)
         raw = 1 + between / mass if mass else 1.0
-        effect = float(drawn_effect(raw, own / np.ptp(people) ** 2 if own else 0.0, sizes, n))
+        effect = float(drawn_effect(raw, differing_cases(seen), sizes, n))
     if math.isfinite(limits[0]) and math.isfinite(limits[1]) and own:
         p = (float(people.mean()) - limits[0]) / (limits[1] - limits[0])
         left = max(left, own / max(m * p * (1 - p), 1.0))

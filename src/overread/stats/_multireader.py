@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from overread.stats._clusters import counted_from_zero
+from overread.stats._spread import counted_from_zero
 
 Floats = NDArray[np.float64]
 # Below this many readers nothing is said of others: their spread would stand on one difference.

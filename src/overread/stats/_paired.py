@@ -9,15 +9,10 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from overread.stats._clusters import (
-    Floats,
-    Spread,
-    clustered_mean,
-    counted_from_zero,
-    spread_of_mean,
-)
+from overread.stats._clusters import clustered_mean
 from overread.stats._differences import difference_p, paired_difference, sign_flip_p
 from overread.stats._proportions import Z95, Interval
+from overread.stats._spread import Floats, Spread, counted_from_zero, spread_of_mean
 
 FLIPS: Final = 9_999
 LEVEL: Final = 0.05

@@ -201,7 +201,7 @@ def _jackknifed(record: Measure, merit, patients: Sequence[str]) -> Measure:  # 
     reach = float(tests.t.ppf(0.975, count - 1)) * se
     record = replace(record, se=se, low=max(-1.0, value - reach), high=min(1.0, value + reach))
     record = with_method(record, Method(kind="jackknife", of="patients", t=count - 1))
-    return noted(record, FEW_CLUSTERS) if count < stats.FEW else record
+    return noted(record, FEW_CLUSTERS) if stats.stands_on_few(patients) else record
 
 
 # ---------------------------------------------------------------- readers under two conditions
@@ -275,7 +275,9 @@ def _by_orh(record: Measure, found: stats.MultiReader | None) -> Measure:
     record = replace(record, value=found.effect, se=found.se, low=low, high=high, p=found.p)
     df = round(found.df) if np.isfinite(found.df) else None
     record = with_method(record, Method(kind="orh", of=f"{found.readers} readers", t=df))
-    return noted(record, FEW_CLUSTERS) if found.clusters < stats.FEW else record
+    # Three or four readers that differ much are told apart too often (docs/reader-studies.md).
+    few = found.clusters <= stats.FEW or found.readers < stats.FEW_DIFFERING
+    return noted(record, FEW_CLUSTERS) if few else record
 
 
 # ---------------------------------------------------------------- people and models
@@ -377,7 +379,7 @@ def _share(record: Measure, hits: Iterable[bool], patients: Sequence[str]) -> Me
         record, value=found.point, n=found.n, k=int(marks.sum()), low=found.low, high=found.high
     )
     record = with_method(record, Method(kind="wilson", effect=effect))
-    return noted(record, FEW_CLUSTERS) if len(set(patients)) < stats.FEW else record
+    return noted(record, FEW_CLUSTERS) if stats.stands_on_few(np.array(patients), marks) else record
 
 
 def _patients(some: Sequence[Reading]) -> list[str]:

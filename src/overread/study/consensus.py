@@ -159,9 +159,8 @@ def audit_screens(
         display = study.displays[one.display]
         if not disputed(display.asks, list(values.values())):
             continue
-        names = {ask.name: ask.text for ask in display.asks} | {NOTE: "Note"}
         opinions = [
-            (f"Reviewer {number}", "\n".join(_opinion(names, own)))
+            (f"Reviewer {number}", "\n".join(_opinion(display.asks, own)))
             for number, own in enumerate(values.values(), 1)
         ]
         yield ForPeople(
@@ -197,10 +196,10 @@ def sheets_in(study: Opened) -> dict[oc.Source | oc.Inline, int]:
     }
 
 
-def _opinion(names: Mapping[str, str], values: Mapping[str, str]) -> Iterator[str]:
-    for name, text in names.items():
+def _opinion(asks: Sequence[Ask], values: Mapping[str, str]) -> Iterator[str]:
+    for name in (*(ask.name for ask in asks), NOTE):
         if name in values:
-            yield f"{' '.join(text.split())} {', '.join(values[name].splitlines())}"
+            yield f"{name.replace('_', ' ')}: {', '.join(values[name].splitlines())}"
 
 
 # ---------------------------------------------------------------- the middle of what they said

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from overread.benchmarks.people import CANNOT_TELL, ORDER_MARKS, Ask, AskKind
 from overread.case import BadInput
@@ -27,7 +28,7 @@ MOST_FRAMES = 64
 OWN_KINDS = (*CANDIDATES, "audit", "form")
 """Kinds of tasks that are no benchmark's."""
 # What stands beside readers' names in links and tables, and beside questions in sheets.
-_NO_READERS = frozenset({ORGANISER, "readers", "himself"})
+_NO_READERS = frozenset({ORGANISER, "readers", "himself", "truth"})
 _NO_QUESTIONS = frozenset({NOTE, "display", "pictures", "question"})
 
 
@@ -46,40 +47,9 @@ class Question(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     required: bool = True
 
     def ask(self, where: str) -> Ask:
-        if not _NAME.fullmatch(self.name):
-            raise BadInput(
-                f'{where}: question name "{self.name}"; letters, digits, . _ and - only.'
-            )
-        if self.name in _NO_QUESTIONS:
-            raise BadInput(f'{where}: no question can be called "{self.name}". Name it otherwise.')
-        if self.kind in ("choice", "scale", "several", "ranking") and len(self.options) < 2:
-            raise BadInput(f"{where}: question {self.name} needs two options or more.")
-        if self.kind == "number" and self.most < 1:
-            raise BadInput(f"{where}: question {self.name} needs most = the largest number.")
-        if self.kind == "several" and not 0 <= self.least <= (
-            self.most or len(self.options)
-        ) <= len(self.options):
-            raise BadInput(
-                f"{where}: question {self.name}: of its {len(self.options)} options least = "
-                f"{self.least} to most = {self.most} cannot be chosen."
-            )
         fields = msgspec.structs.asdict(self)
-        fields |= {"options": tuple(self.options), "where": tuple(self.where)}
-        ask = Ask(**fields)
-        words = [word.strip().lower() for word in ask.answers or ask.options]
-        if not all(words) or len(set(words)) < len(words):
-            raise BadInput(
-                f"{where}: question {self.name} has an option that is empty or there twice "
-                f'("{CANNOT_TELL}" is an answer to every choice). Give each once.'
-            )
-        broken = [word for word in ask.options if "\n" in word]
-        if self.kind == "ranking":
-            broken += [word for word in ask.options if any(mark in word for mark in ORDER_MARKS)]
-        if broken:
-            raise BadInput(
-                f'{where}: question {self.name}: option "{" ".join(broken[0].split())[:40]}" has a '
-                "line break, or in a ranking > or =. Word it otherwise."
-            )
+        ask = Ask(**fields | {"options": tuple(self.options), "where": tuple(self.where)})
+        _check_ask(where, ask)
         return ask
 
 
@@ -146,6 +116,9 @@ def read_design(path: Path) -> Design:
     except msgspec.ValidationError as error:
         raise BadInput(f"{path}: {error}. See docs/reader-studies.md.") from None
     check_names(str(path), design)
+    # What is settled once is neither practised nor asked again.
+    once = [replace(t, repeat=0.0, training=0) if t.kind == "audit" else t for t in design.task]
+    design = replace(design, task=once)
     if not design.task:
         raise BadInput(f'{path}: there is no [[task]]. Add one, as kind = "presence".')
     if not (0 <= design.washout_days <= 3650):
@@ -205,9 +178,10 @@ def _check_task(where: str, task: Task, design: Design) -> None:
 
 
 def check_asks(where: str, asks: Sequence[Ask]) -> None:
-    """Refuse questions that cannot stand on one screen together."""
+    """Refuse questions that cannot be asked, or not on one screen together."""
     known: dict[str, Ask] = {}
     for ask in asks:
+        _check_ask(where, ask)
         if ask.name in known:
             raise BadInput(f"{where}: two questions have one name, {ask.name}. Give each its own.")
         if ask.where:
@@ -222,4 +196,35 @@ def check_asks(where: str, asks: Sequence[Ask]) -> None:
         raise BadInput(
             f"{where}: every question may be left out, and nothing would say that a case was "
             "read. Require one."
+        )
+
+
+def _check_ask(where: str, ask: Ask) -> None:
+    if not _NAME.fullmatch(ask.name):
+        raise BadInput(f'{where}: question name "{ask.name}"; letters, digits, . _ and - only.')
+    if ask.name in _NO_QUESTIONS:
+        raise BadInput(f'{where}: no question can be called "{ask.name}". Name it otherwise.')
+    where, options = f"{where}: question {ask.name}", ask.options
+    if ask.kind in ("choice", "scale", "several", "ranking") and len(options) < 2:
+        raise BadInput(f"{where} needs two options or more.")
+    if ask.kind == "number" and ask.most < 1:
+        raise BadInput(f"{where} needs most = the largest number.")
+    most = ask.most or len(options)
+    if ask.kind == "several" and not 0 <= ask.least <= most <= len(options):
+        raise BadInput(
+            f"{where}: of its {len(options)} options least = {ask.least} to most = {ask.most} "
+            "cannot be chosen."
+        )
+    words = [word.strip().lower() for word in ask.answers or options]
+    if not all(words) or len(set(words)) < len(words):
+        raise BadInput(
+            f"{where} has an option that is empty or there twice "
+            f'("{CANNOT_TELL}" is an answer to every choice). Give each once.'
+        )
+    marks = ("\n", *(ORDER_MARKS if ask.kind == "ranking" else ()))
+    broken = [word for word in options if word != word.strip() or any(m in word for m in marks)]
+    if broken:
+        raise BadInput(
+            f'{where}: option "{" ".join(broken[0].split())[:40]}" has a blank at its end, a line '
+            "break, or in a ranking > or =. Word it otherwise."
         )

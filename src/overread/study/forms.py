@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -15,7 +15,11 @@ from overread.benchmarks.people import ForPeople
 from overread.case import BadInput
 from overread.study.design import Task
 
+if TYPE_CHECKING:
+    from overread.imaging import Footage
+
 _HIDDEN: Final = ("case", "image", "patient", "stratum")
+_MOST_PIXELS: Final = 32_000_000
 _VIDEOS: Final = (".avi", ".mp4", ".m4v", ".mov", ".mkv", ".webm", ".mpg", ".mpeg", ".wmv")
 _VOLUMES: Final = (".nii", ".nii.gz")
 
@@ -60,28 +64,29 @@ def pictured(root: Path, name: str, most_frames: int) -> oc.Picture | oc.Clip:
     """A file as a picture; a video, a DICOM of several frames or a NIfTI sequence as a clip.
 
     Of a clip at most so many frames, the first and the last and those evenly between them: a reader
-    gets them all at once, so that playing waits for nothing.
+    gets them all at once, so that playing waits for nothing. Of large ones fewer, as many as a
+    browser holds.
     """
     source = oc.Source(str(root), name)
-    frames = _frames_in(root / name)
-    if frames < 2:
+    clip = _footage(root / name)
+    if clip is None or clip.frames < 2:
         return oc.Picture(source)
-    shown = min(frames, most_frames)
-    return oc.Clip(source, tuple(at * (frames - 1) // (shown - 1) for at in range(shown)))
+    shown = max(2, min(clip.frames, most_frames, _MOST_PIXELS // max(1, clip.width * clip.height)))
+    return oc.Clip(source, tuple(at * (clip.frames - 1) // (shown - 1) for at in range(shown)))
 
 
-def _frames_in(path: Path) -> int:
+def _footage(path: Path) -> Footage | None:
     from overread.imaging import Unplayable, is_dicom, probe_dicom, probe_nifti, probe_video
 
     # In an archive or a table, not there, or above the root: said where it is opened.
     if not path.is_file() or ".." in path.parts:
-        return 1
+        return None
     name = path.name.lower()
     try:
         if name.endswith(_VIDEOS):
-            return probe_video(path).frames
+            return probe_video(path)
         if name.endswith(_VOLUMES):
-            return probe_nifti(path).frames
-        return probe_dicom(path).frames if is_dicom(path) else 1
+            return probe_nifti(path)
+        return probe_dicom(path) if is_dicom(path) else None
     except Unplayable as error:
         raise BadInput(f"{path}: {error}. Mend the file, or take its row out.") from None

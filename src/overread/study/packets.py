@@ -11,7 +11,7 @@ from __future__ import annotations
 import getpass
 import os
 import secrets
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -96,6 +96,11 @@ class Dealt(NamedTuple):
     screens: Sequence[ForPeople]
     spare: Sequence[ForPeople]
 
+    @property
+    def published(self) -> bool:
+        """Whether sessions and order are a paper's: nothing is shown once more, or practised on."""
+        return any(one.session for one in self.screens)
+
 
 # ---------------------------------------------------------------- sampling
 
@@ -103,10 +108,16 @@ class Dealt(NamedTuple):
 def sampled(screens: Iterable[ForPeople], task: Task, number: int, seed: int) -> Dealt:
     """The cases of a task: as many of each stratum as there can be, by lot.
 
-    Only conditions that were asked for; all conditions of a chosen case.
+    Only conditions that were asked for; all conditions of a chosen case. What was drawn already
+    stays as it is.
     """
+    screens = [*screens]
+    if any(one.session for one in screens):
+        return Dealt(screens, ())
     by_case: dict[str, list[ForPeople]] = defaultdict(list)
+    known: dict[str, None] = {}
     for one in screens:
+        known[one.condition] = None
         if not task.conditions or one.condition in task.conditions:
             if any(other.condition == one.condition for other in by_case[one.unit or one.case]):
                 under = f" under {one.condition}" if one.condition else ""
@@ -115,10 +126,16 @@ def sampled(screens: Iterable[ForPeople], task: Task, number: int, seed: int) ->
                     "condition of its own."
                 )
             by_case[one.unit or one.case].append(one)
-    if not by_case:
-        named = f" under {', '.join(task.conditions)}" if task.conditions else ""
+    strange = [name for name in task.conditions if name not in known]
+    if strange and known:
         raise BadInput(
-            f"task {number}: no case can be shown{named}. Change the task, or the cases."
+            f"task {number}: no case can be shown under {strange[0]}; what is shown is "
+            f"{', '.join(known) or 'none'}. Name one of them, or ask for more with set = {{ … }}."
+        )
+    if not by_case:
+        raise BadInput(
+            f"task {number}: no case can be shown. Change the task, or the cases; one about "
+            "models' answers needs run = the folder of a run that has some."
         )
     strata: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for case, some in by_case.items():
@@ -217,6 +234,18 @@ def dealt_out(
                 yield Turn(reader=reader, session=session, place=0, display=key.display)
 
 
+def as_published(
+    keys: Sequence[Key], screens: Sequence[ForPeople], readers: Sequence[str], after: int = 0
+) -> Iterator[Turn]:
+    """The same for every reader: displays in the sessions and the order in which they come."""
+    for reader in readers:
+        places: Counter[int] = Counter()
+        for key, one in zip(keys, screens, strict=True):
+            session = after + one.session
+            yield Turn(reader=reader, session=session, place=places[session], display=key.display)
+            places[session] += 1
+
+
 def ordered(turns: Iterable[Turn], seed: int) -> list[Turn]:
     """Each reader's sessions, each in an order of its own."""
     grouped: dict[tuple[str, int], list[Turn]] = defaultdict(list)
@@ -266,6 +295,7 @@ def make_study(
         displays: list[Display] = []
         keys: list[Key] = []
         turns: list[Turn] = []
+        settled: list[Turn] = []
         kept: dict[oc.Picture | oc.Clip, Seen] = {}
         drawn = [
             sampled(some, task, number, design.seed)
@@ -273,7 +303,7 @@ def make_study(
         ]
         practice = practised(drawn, design.task)
         for number, (task, dealt) in enumerate(zip(design.task, drawn, strict=True), 1):
-            if len(practice[number - 1]) < task.training:
+            if len(practice[number - 1]) < task.training and not dealt.published:
                 remarks.append(
                     f"task {number} is practised on {len(practice[number - 1])} cases where "
                     f"{task.training} were wanted: the others are all in the study."
@@ -282,7 +312,8 @@ def make_study(
             for one in dealt.screens:
                 firsts.setdefault(one.unit or one.case, one.condition)
             repeated = sorted(firsts, key=lambda case: lot(f"again {number}", design.seed, case))
-            again = frozenset(repeated[: round(task.repeat * len(firsts))])
+            share = 0 if dealt.published else task.repeat
+            again = frozenset(repeated[: round(share * len(firsts))])
             own: list[Key] = []
             for one, training in [
                 *((one, False) for one in dealt.screens),
@@ -297,15 +328,19 @@ def make_study(
                     own.append(_key(name, number, one, task.kind, iteration, training, request_of))
             keys += own
             real = [key for key in own if not key.training]
-            after = max((turn.session for turn in turns), default=0)
-            turns += dealt_out(real, design.readers, task, design.cap, design.seed, after)
+            after = max((turn.session for turn in (*turns, *settled)), default=0)
+            if dealt.published:
+                settled += as_published(real, dealt.screens, design.readers, after)
+            else:
+                turns += dealt_out(real, design.readers, task, design.cap, design.seed, after)
             turns += [
                 Turn(reader=reader, session=TRAINING, place=0, display=key.display)
                 for reader in design.readers
                 for key in own
                 if key.training
             ]
-        schedule = ordered(turns, design.seed)
+        schedule = [*ordered(turns, design.seed), *settled]
+        schedule.sort(key=lambda turn: (turn.reader, turn.session, turn.place))
         displays.sort(key=lambda display: display.id)  # their order must tell nothing
         keys.sort(key=lambda key: key.display)
         _write_lines(folder / "displays.jsonl", displays)

@@ -114,11 +114,12 @@ def write_imrmc(out: Path, study: Opened, journal: Journal, key: Mapping[str, Ke
     """Yes-or-no answers in iMRMC's list mode: readerID, caseID, modalityID (the condition), score.
 
     Truth stands first, one row a case. Cases whose truth is not known, repeats and practice are
-    left out, and so is whoever could not tell. Commas in names become semicolons.
+    left out, and so is whoever could not tell. Of two tasks that ask the same, the first counts, as
+    when people are measured. Commas in names become semicolons.
     """
     from overread.study.analysis import readings_of
 
-    lines: list[str] = []
+    scores: dict[str, str] = {}
     truths: dict[str, str] = {}
     conditions: set[str] = set()
     for one in readings_of(study, journal.answers(), key):
@@ -132,7 +133,8 @@ def write_imrmc(out: Path, study: Opened, journal: Journal, key: Mapping[str, Ke
         )
         truths[case] = truth
         conditions.add(condition)
-        lines.append(f"{one.reader},{case},{condition},{score}")
+        scores.setdefault(f"{one.reader},{case},{condition}", score)
+    lines = sorted(f"{place},{score}" for place, score in scores.items())
     head = [
         f"{study.design.name}: answers in list mode (readerID,caseID,modalityID,score)",
         f"NR: {len({text.partition(',')[0] for text in lines})}",
@@ -144,7 +146,7 @@ def write_imrmc(out: Path, study: Opened, journal: Journal, key: Mapping[str, Ke
     ]
     try:
         with open(os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(("\n".join([*head, *sorted(lines)]) + "\n").encode())
+            file.write(("\n".join([*head, *lines]) + "\n").encode())
     except FileExistsError:
         raise BadInput(f"--out {out}: something is there. Name a new file.") from None
     return len(lines)

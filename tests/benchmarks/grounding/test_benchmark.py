@@ -63,7 +63,7 @@ def test_from_manifest_to_summary(manifest):
     )  # fmt: skip
     (row,) = table.rows
     assert row[:3] == ("r", "insufficient§", "100.0 n=1")
-    assert row[-1] == "33.3 [6.1, 79.2]° n=3"
+    assert row[-1] == "33.3 [2.4, 83.8]° n=3"
     assert table.signature == benchmark.signature(tables)
     assert any(note.startswith("r: CGR stands on 1 cases") for note in table.notes)
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
+import polars as pl
 import pytest
 
+from overread.benchmarks.base import Tables
 from overread.benchmarks.grounding import paper_packets as pp
+from overread.benchmarks.grounding.benchmark import Grounding
 from overread.benchmarks.grounding.cases import GroundingCase, load_cases, truth
 from overread.benchmarks.grounding.edition import AUTHORS
+from overread.case import BadInput
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "grounding"
 PACKETS = GOLDEN / "reader_study" / "packets"
@@ -100,3 +104,54 @@ def test_where_too_few_are_above_the_bound_the_surest_are_taken():
     # 15 of 60 are in the upper quarter, where 17, 17 and 16 are wanted.
     assert sorted(one.case for one in shown if one.model == "x") == [f"{k}" for k in range(43, 60)]
     assert (len(shown), sorted(letters.values())) == (50, ["A", "B", "C"])
+
+
+# ---------------------------------------------------------------- the same, on the page
+
+
+@pytest.fixture(scope="module")
+def bench() -> Grounding:
+    return Grounding.open(GOLDEN / "mimic" / "manifest.csv", "authors", {"px": "512"})
+
+
+@pytest.fixture(scope="module")
+def tables() -> Tables:
+    answers = [
+        ("original", "default", 0, model, row["case_id"], int(row["parsed_answer"]), sure)
+        for model in {*DIFFICULTY, *ERRED}
+        for row in rows(GOLDEN / "mimic" / "responses" / model / "original.csv")
+        for sure in [float(row["confidence"])]
+    ]
+    columns = ["image", "phrasing", "repeat", "reader", "case", "answer", "p_yes"]
+    return Tables(
+        cases=pl.DataFrame(),
+        answers=pl.DataFrame(answers, schema=columns, orient="row"),
+        readers=(),
+    )
+
+
+def test_readers_are_shown_the_papers_films_in_its_sessions_and_its_order(bench, tables):
+    theirs = rows(PACKETS / "task_B_finding_presence" / "case_mapping.csv")
+    shown = [*bench.people_as_published("presence", tables, DIFFICULTY, 40)]
+    assert [(str(one.session), one.case, one.condition) for one in shown] == [
+        (row["session"], row["case_id"], row["condition"]) for row in theirs
+    ]
+    asked = rows(PACKETS / "task_B_finding_presence" / "cases.csv")
+    assert [one.asks[0].text for one in shown] == [row["question"] for row in asked]
+
+
+def test_readers_are_shown_the_papers_boxes_and_errors_in_its_order(bench, tables):
+    boxes = [*bench.people_as_published("boxes", None, (), 0)]
+    theirs = rows(PACKETS / "task_A_box_validation" / "case_mapping.csv")
+    assert [one.case for one in boxes] == [row["case_id"] for row in theirs]
+    errors = [*bench.people_as_published("failures", tables, ERRED, 0)]
+    theirs = rows(PACKETS / "task_D_failure_taxonomy" / "case_mapping.csv")
+    assert [(one.case, one.facts["model"], one.condition) for one in errors] == [
+        (row["case_id"], row["source_model"], row["model_label"]) for row in theirs
+    ]
+    assert {one.session for one in (*boxes, *errors)} == {1}
+
+
+def test_without_models_there_is_nothing_to_call_easy_or_hard(bench):
+    with pytest.raises(BadInput, match="Name their run and the models"):
+        bench.people_as_published("presence", None, (), 0)

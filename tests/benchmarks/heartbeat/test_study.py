@@ -17,11 +17,11 @@ OFF = [1, 3, 0, 2, 5, 1, 0, 4]
 TRUTH = [3, 9, 4, 8, 2, 7, 5, 6]
 
 
-def measured(name, off=OFF, patients=None, rules=QUICK, seeds=1):
+def measured(name, off=OFF, patients=None, rules=QUICK, seeds=1, truth=TRUTH):
     said = [
-        [["unanswered" if x is None else t + x]] * seeds for t, x in zip(TRUTH, off, strict=True)
+        [["unanswered" if x is None else t + x]] * seeds for t, x in zip(truth, off, strict=True)
     ]
-    tables = tables_of(rows(said, [[t] * seeds for t in TRUTH], count=20), patients)
+    tables = tables_of(rows(said, [[t] * seeds for t in truth], count=20), patients)
     return found(measure(tables, rules), name, reader="r", **BY)
 
 
@@ -65,5 +65,6 @@ def test_a_little_spread_never_gets_a_narrower_interval_than_none():
 
 @pytest.mark.parametrize("name", ["mae", "mae_median", "skill", "r", "parsed"])
 def test_intervals_of_few_patients_are_flagged_whatever_made_them(name):
-    assert FEW_CLUSTERS in measured(name, patients=list("aabbccdd")).flags
-    assert FEW_CLUSTERS not in measured(name, patients=list("abcdefgh")).flags
+    off, truth = [*OFF, *OFF], [*TRUTH, *TRUTH]
+    assert FEW_CLUSTERS in measured(name, off, list("aabbccddeeffgghh"), truth=truth).flags
+    assert FEW_CLUSTERS not in measured(name, off, list("abcdefghijklmnop"), truth=truth).flags

@@ -16,7 +16,7 @@ from overread.benchmarks.m3cot.measures import agreement_measures, measure
 from overread.benchmarks.m3cot.study import Study
 from overread.case import Measure, Traits
 from overread.measuring.estimates import Estimate
-from overread.stats import wilson
+from overread.stats import clustered_share, wilson
 from support.m3_tables import answer, case, found, tables_of, verdict, verdicts_of
 
 OURS = msgspec.structs.replace(CORRECTED, boot=300)
@@ -44,7 +44,7 @@ def test_refused_empty_unanswered_and_cut_off_are_told_apart():
     counts |= {"empty": 2, "truncated": 2}
     for name, k in counts.items():
         record = found(records, name, mode="cot")
-        wanted = wilson(k, 8)
+        wanted, _ = clustered_share(np.arange(8) < k, range(8))
         assert (record.k, record.n, record.method) == (k, 8, "wilson"), name
         assert (record.value, record.low, record.high) == pytest.approx(
             (k / 8, wanted.low, wanted.high)

@@ -114,9 +114,10 @@ def test_shares_by_hand(tmp_path: Path) -> None:
     assert (third.value, third.k, third.n) == (1 / 3, 4, 12)
     assert third.note == "4 not labelled"
     z = 1.959963984540054
-    assert third.low == pytest.approx(
-        (4 + z * z / 2 - z * math.sqrt(4 * 8 / 12 + z * z / 4)) / (12 + z * z)
-    )
+    wilsons = (4 + z * z / 2 - z * math.sqrt(4 * 8 / 12 + z * z / 4)) / (12 + z * z)
+    exact = sum(math.comb(12, k) * third.low**k * (1 - third.low) ** (12 - k) for k in range(4, 13))
+    assert exact == pytest.approx(0.07)  # Clopper and Pearson's one-sided bound lies further out
+    assert third.low < wilsons
     whole = found(records, "error_share", "r", dimension="FDD", error="knowledge")
     assert (whole.value, whole.n) == (1, 4)
     assert found(records, "error_share", "r", dimension="CR", error="format").value == 0

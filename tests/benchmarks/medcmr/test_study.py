@@ -136,7 +136,15 @@ def test_rows_about_other_items_or_readers_stay_out():
     tables = tables_of([mcq(1)], [chose("one", 1, "A"), chose("one", 7, "A")], ["one", "none"])
     study = Study(tables, None, CORRECTED)
     assert [len(one.said) for one in study.marks] == [1, 0]
-    assert [rows["place"].to_list() for rows in study.answers.values()] == [[0]]
+    assert study.marks[0].said[MCQ].rows.tolist() == [True]
+
+
+def test_texts_are_kept_of_what_was_asked_openly():
+    tables = tables_of([mcq(1), opened(2)], [chose("one", 1, "A"), wrote("one", 2)], ["one"])
+    study = Study(tables, None, CORRECTED)
+    assert [asking.form for _, asking in study.answers] == ["open"]
+    ((place,),) = [rows["place"].to_list() for rows in study.answers.values()]
+    assert study.cases[place] == tables.cases["case"][1]
 
 
 def test_groups_are_named_in_the_papers_order_and_others_after():

@@ -17,7 +17,7 @@ from overread.benchmarks.pairs.benchmark import Answer
 from overread.benchmarks.pairs.cases import PairCase
 from overread.benchmarks.tables import answers_frame, frame_of
 from overread.case import BadInput, Reply, Traits
-from overread.stats import wilson
+from overread.stats import clustered_share
 
 
 def picture(path: Path, grey: int) -> None:
@@ -197,7 +197,7 @@ def test_the_measures_are_what_their_names_say():
     _, _, found = measured({"a": pairs})
     whole = value(found, "set_accuracy")
     assert (whole.k, whole.n) == (2, 8)
-    expected = wilson(2, 8)
+    expected, _ = clustered_share([1] * 2 + [0] * 6, range(8))
     assert (whole.low, whole.high) == pytest.approx((expected.low, expected.high), abs=1e-12)
     assert whole.as_wrong == {"unparsed": 3}
     single = value(found, "accuracy")

@@ -157,6 +157,13 @@ class Grounding(base.Benchmark):
 
         return for_people(self, kind, tables, readers)
 
+    def people_as_published(
+        self, kind: str, tables: base.Tables | None, readers: Sequence[str], cases: int
+    ) -> Iterator[ForPeople] | None:
+        from overread.benchmarks.grounding.for_people import as_published
+
+        return as_published(self, kind, tables, readers, cases)
+
     @classmethod
     def people_rows(cls, kind: str, decided: Sequence[Decided]) -> list[tuple[str, ...]]:
         """Ratings of boxes; one that readers did not agree on has none."""

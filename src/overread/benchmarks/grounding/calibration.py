@@ -147,7 +147,7 @@ def area_under(made: Measure, scores: Floats, labels: Floats, patients: Ints) ->
     made = replace(made, se=found.sd, low=found.low, high=found.high)
     if found.low is None:
         return remarked(made, "too few of a class for an interval")
-    rarer = min(np.unique(patients[labels == label]).size for label in (0, 1))
+    rarer = min((patients[labels == label] for label in (0, 1)), key=stats.worth_in_clusters)
     return flagged_few(with_method(made, Method(kind="newcombe auroc")), rarer)
 
 
@@ -166,13 +166,12 @@ def _brier(run: Study, m: Marks, found: Calibrated, made: Measure) -> Measure:
 
 def _with_interval(made: Measure, values: Floats, patients: Ints) -> Measure:
     """The record of a mean with the interval of its variance by patient."""
-    units = int(np.unique(patients).size)
-    if units < 2:
+    if (patients == patients[0]).all():
         return noted(made, ONE_CLUSTER)
     within = values.min() >= 0 and values.max() <= 1
     limits = (0.0, 1.0) if within else (-np.inf, np.inf)
     found = stats.clustered_mean(float(values.mean()), values, patients, limits)
-    return flagged_few(bounded(made, *found), units)
+    return flagged_few(bounded(made, *found), patients, values)
 
 
 # ---------------------------------------------------------------- calibration errors

@@ -5,18 +5,30 @@ hold it, and what went wrong where a model erred.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
+import msgspec
 from msgspec.structs import astuple
 
 import overread.case as oc
 from overread.benchmarks.base import Tables
 from overread.benchmarks.draws import lot
 from overread.benchmarks.grounding.cases import GroundingCase, boxed, truth
+from overread.benchmarks.grounding.paper_packets import (
+    PRESENCE_CASES,
+    Error,
+    Shown,
+    boxes_to_rate,
+    errors_to_name,
+    presence_cases,
+    question_of,
+    sessions_of,
+)
 from overread.benchmarks.grounding.paper_readers import MODES
 from overread.benchmarks.grounding.prompts import SENTENCE_SOURCE, display
 from overread.benchmarks.people import Ask, ForPeople
+from overread.case import BadInput
 from overread.imaging import RESOLUTION
 
 if TYPE_CHECKING:
@@ -116,14 +128,30 @@ def _box(bench: Grounding, case: GroundingCase) -> ForPeople:
 
 
 def _failures(bench: Grounding, tables: Tables, readers: Sequence[str]) -> Iterator[ForPeople]:
-    """Wrong answers to the film as it is, of each model by lot; models go by letters.
-
-    The surest first: an error that a model was sure of is the one to understand.
-    """
-    import polars as pl
-
+    """Wrong answers to the film as it is, of each model by lot; models go by letters."""
     cases = bench.by_id
     letters = {name: "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[at % 26] for at, name in enumerate(readers)}
+    wrong, _ = _answered(bench, tables, readers)
+    for reader in readers:
+        taken: Counter[str] = Counter()
+        for one in sorted(
+            wrong[reader],
+            key=lambda one: lot("failures", bench.rules.seed, f"{one.model}:{one.case}"),
+        ):
+            case = cases[one.case]
+            finding = case.finding or ""
+            if case.source == SENTENCE_SOURCE or taken[finding] >= _MOST_OF_A_FINDING:
+                continue
+            taken[finding] += 1
+            yield _failure(bench, one, letters[reader], _asked(case))
+
+
+def _answered(
+    bench: Grounding, tables: Tables, readers: Sequence[str]
+) -> tuple[dict[str, list[Error]], Counter[str]]:
+    """Wrong answers of each model to films as they are; how many models were right, by case."""
+    import polars as pl
+
     rows = tables.answers.filter(
         pl.col("reader").is_in(list(readers)),
         pl.col("image") == "original",
@@ -131,36 +159,75 @@ def _failures(bench: Grounding, tables: Tables, readers: Sequence[str]) -> Itera
         pl.col("repeat") == 0,
         pl.col("answer").is_in([0, 1]),
     )
-    for reader in readers:
-        taken: Counter[str] = Counter()
-        own = sorted(
-            rows.filter(pl.col("reader") == reader).iter_rows(named=True),
-            key=lambda row: lot("failures", bench.rules.seed, f"{row['reader']}:{row['case']}"),
+    wrong: dict[str, list[Error]] = {reader: [] for reader in readers}
+    right: Counter[str] = Counter()
+    for row in rows.iter_rows(named=True):
+        case = bench.by_id.get(row["case"])
+        if case is None:
+            continue
+        key = truth(case, bench.rules)
+        if row["answer"] == key:
+            right[case.case_id] += 1
+        elif key >= 0:
+            error = Error(row["reader"], case.case_id, row["answer"], row.get("p_yes"))
+            wrong[row["reader"]].append(error)
+    return wrong, right
+
+
+def _failure(bench: Grounding, one: Error, letter: str, asked: str) -> ForPeople:
+    case = bench.by_id[one.case]
+    words = ("No", "Yes")
+    texts = [("Truth", words[truth(case, bench.rules)]), (f"Model {letter}", words[one.answer])]
+    if one.p_yes is not None:
+        own_answer = one.p_yes if one.answer == 1 else 1 - one.p_yes
+        texts.append(("Its probability of that", f"{own_answer:.2f}"))
+    return ForPeople(
+        case=case.case_id,
+        patient=_patient(case),
+        condition=letter,
+        slides=(oc.Slide(label="", picture=_original(bench, case)),),
+        texts=(("Question", asked), *texts),
+        asks=(Ask(name="mode", text="What went wrong?", kind="choice", options=MODES), _SURE),
+        stratum=(one.model,),
+        facts={**_facts(bench, case), "model": one.model},
+    )
+
+
+# ---------------------------------------------------------------- as the paper's readers had them
+
+
+def as_published(
+    bench: Grounding, kind: str, tables: Tables | None, readers: Sequence[str], cases: int
+) -> Iterator[ForPeople] | None:
+    """Tasks A, B and D of the paper, in its sessions and its order (`paper_packets`)."""
+    if kind == "boxes":
+        return _first_session(_box(bench, case) for case in boxes_to_rate(bench.cases()))
+    if kind not in ("presence", "failures"):
+        return None
+    if tables is None:
+        raise BadInput(
+            f"{kind}: in the edition authors it is of films that models find easy or hard, or err "
+            "on. Name their run and the models, or take the edition corrected."
         )
-        for row in own:
-            case = cases.get(row["case"])
-            if case is None or case.source == SENTENCE_SOURCE:
-                continue
-            right, finding = truth(case, bench.rules), case.finding or ""
-            if right < 0 or row["answer"] == right or taken[finding] >= _MOST_OF_A_FINDING:
-                continue
-            taken[finding] += 1
-            words = ("No", "Yes")
-            sure = row.get("p_yes")
-            texts = [("Truth", words[right]), (f"Model {letters[reader]}", words[row["answer"]])]
-            if sure is not None:
-                own_answer = sure if row["answer"] == 1 else 1 - sure
-                texts.append(("Its probability of that", f"{own_answer:.2f}"))
-            yield ForPeople(
-                case=case.case_id,
-                patient=_patient(case),
-                condition=letters[reader],
-                slides=(oc.Slide(label="", picture=_original(bench, case)),),
-                texts=(("Question", _asked(case)), *texts),
-                asks=(
-                    Ask(name="mode", text="What went wrong?", kind="choice", options=MODES),
-                    _SURE,
-                ),
-                stratum=(reader,),
-                facts={**_facts(bench, case), "model": reader},
-            )
+    wrong, right = _answered(bench, tables, readers)
+    if kind == "failures":
+        finding = {name: case.finding for name, case in bench.by_id.items()}
+        shown, letters = errors_to_name(wrong, finding)
+        return _first_session(
+            _failure(bench, one, letters[one.model], question_of(finding[one.case] or ""))
+            for one in shown
+        )
+    wanted = cases or PRESENCE_CASES
+    chosen = presence_cases(bench.cases(), right.__getitem__, len(readers), wanted)
+    return _in_sessions(bench, sessions_of(chosen))
+
+
+def _first_session(screens: Iterable[ForPeople]) -> Iterator[ForPeople]:
+    return (msgspec.structs.replace(one, session=1) for one in screens)
+
+
+def _in_sessions(bench: Grounding, shown: Iterable[Shown]) -> Iterator[ForPeople]:
+    for one in shown:
+        (screen,) = [s for s in _presence(bench, one.case) if s.condition == one.condition]
+        first = msgspec.structs.replace(screen.asks[0], text=question_of(one.case.finding or ""))
+        yield msgspec.structs.replace(screen, session=one.session, asks=(first, *screen.asks[1:]))

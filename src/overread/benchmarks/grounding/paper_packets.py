@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from overread.benchmarks.grounding.authors import any_sample
-from overread.benchmarks.grounding.cases import GroundingCase, truth
+from overread.benchmarks.grounding.cases import BOXED_SOURCES, GroundingCase, truth
 from overread.benchmarks.grounding.edition import AUTHORS
 from overread.benchmarks.grounding.paper_readers import IRRELEVANT, ORIGINAL, TARGET
 from overread.benchmarks.grounding.prompts import NORMAL, display
@@ -55,7 +55,7 @@ class Chosen(NamedTuple):
     right: int
 
 
-class Display(NamedTuple):
+class Shown(NamedTuple):
     session: int
     case: GroundingCase
     condition: str
@@ -107,7 +107,7 @@ def presence_cases(
     return found
 
 
-def sessions_of(chosen: Sequence[Chosen]) -> list[Display]:
+def sessions_of(chosen: Sequence[Chosen]) -> list[Shown]:
     """Each case once in each of three sessions, under one condition after another.
 
     Which condition comes in which session is drawn case by case, in the order of their names;
@@ -124,11 +124,11 @@ def sessions_of(chosen: Sequence[Chosen]) -> list[Display]:
         for (_, how), at in zip(by_case[name], order, strict=True):
             session[name, how] = int(at) + 1
     seeds = np.random.RandomState(_WITHIN)
-    found: list[Display] = []
+    found: list[Shown] = []
     for number in range(1, len(_CONDITIONS) + 1):
         own = [(case, how) for case, how in shuffled if session[case.case_id, how] == number]
         seed = int(seeds.randint(0, 1_000_000))
-        found += [Display(number, case, how) for case, how in any_sample(own, 0, seed)]
+        found += [Shown(number, case, how) for case, how in any_sample(own, 0, seed)]
     return found
 
 
@@ -146,7 +146,9 @@ def errors_to_name(
     pool: list[Error] = []
     for at, errors in enumerate(wrong.values()):
         share = MOST_ERRORS // len(wrong) + (at < MOST_ERRORS % len(wrong))
-        pool += any_sample(_surest(errors, share), share, SEED)
+        pool += any_sample(_surest(errors, share), share, SEED)[
+            :share
+        ]  # of none all would be drawn
     kept: list[Error] = []
     taken: Counter[str] = Counter()
     for one in any_sample(pool, 0, SEED):
@@ -179,7 +181,7 @@ def _surest(errors: Sequence[Error], wanted: int) -> Sequence[Error]:
 
 
 def _positive(case: GroundingCase) -> bool:
-    return case.source == "ms_cxr" and case.label == 1 and case.box is not None
+    return case.source in BOXED_SOURCES and case.label == 1 and case.box is not None
 
 
 def _by_finding(cases: Iterable[GroundingCase]) -> Iterator[tuple[str, list[GroundingCase]]]:
@@ -216,7 +218,7 @@ def presence_sheets(chosen: Sequence[Chosen]) -> Packets:
         first = {"display_id": f"B_{number:03d}", "session": str(session)}
         finding = case.finding or ""
         empty = {"answer": "", "confidence": "", "comment": ""}
-        sheet.append({**first, "question": _question(finding), **empty})
+        sheet.append({**first, "question": question_of(finding), **empty})
         key.append({**first, "case_id": case.case_id, "condition": condition, "finding": finding})
         sessions.append(first)
     diagnostics = [
@@ -254,7 +256,7 @@ def error_sheets(
         sheet.append(
             {
                 "display_id": name,
-                "question": _question(finding),
+                "question": question_of(finding),
                 "ground_truth": words[right],
                 "model_label": letters[one.model],
                 "model_answer": words[one.answer],
@@ -287,7 +289,7 @@ def error_sheets(
     }
 
 
-def _question(finding: str) -> str:
+def question_of(finding: str) -> str:
     """What models are asked, without how to answer; normal films by their label's own words.
 
     The wording for a case without a finding is ours: no golden sheet has one.

@@ -91,7 +91,7 @@ def _mae_median(run: HeartRun, marks: Marks, phase: Phase, record: Measure) -> M
     elif low < high:
         bounded = msgspec.structs.replace(record, low=low, high=high)
         made = with_method(bounded, Method(kind="quantiles at wilson", effect=effect))
-        yield flagged_few(made, np.unique(patients).size) if run.robust else made
+        yield flagged_few(made, patients) if run.robust else made
     else:
         # Constant columns resample to the same value, which brings the rule for agreement in.
         same = Average(np.where(there, middle, np.nan)[:, None], "videos")

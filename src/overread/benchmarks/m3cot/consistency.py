@@ -280,19 +280,18 @@ def pairs_record(
     sqrt(k/(k-1)) more, for each task has a mean of its own. B. Efron and C. Stein (1981), Annals of
     Statistics 9, 586-596.
     """
-    from overread.stats import clustered_mean, differing_clusters
+    from overread.stats import clustered_mean
 
     if np.isnan(value):
         return noted(record, NOTHING, "no paths to compare")
     record = msgspec.structs.replace(record, value=value)
-    units = np.unique(study.clusters[counted]).size
-    if units < 2:
+    owners = study.clusters[counted]
+    if np.unique(owners).size < 2:
         return noted(record, ONE_CLUSTER)
     added = [one for paths in by_judge if (one := _added_by_items(study, paths, tasks)) is not None]
     influence = value + counted.sum() * np.mean(added, axis=0)[counted]
-    owners = study.clusters[counted]
     found = est.bounded(record, *clustered_mean(value, influence, owners, (0.0, 1.0)))
-    return est.flagged_few(est.settled(found), units, differing_clusters(influence, owners))
+    return est.flagged_few(est.settled(found), owners, influence)
 
 
 def _added_by_items(
@@ -355,7 +354,7 @@ def drawn_record(
     found = drawn.finished(made, estimates[1:, None])
     if found.how is not None and found.how.kind == "alike":
         found = with_method(found, Method(kind="alike", of="items"))
-    return est.flagged_few(found, drawn.owners(counted)) if study.robust else found
+    return est.flagged_few(found, drawn.clusters[counted]) if study.robust else found
 
 
 # ---------------------------------------------------------------- records

@@ -73,6 +73,9 @@ class MedCMR(Benchmark):
     case_type = CaseRow
     owner_fields = ("patient", "images")
     answer_type = Answer
+    unmeasured = frozenset(
+        ("rung", "reasoning", "tokens", "logprobs", "seconds", "tokens_out", "reason")
+    )
     facets = cards.FACETS
     checked = CHECKED
     rules: Edition

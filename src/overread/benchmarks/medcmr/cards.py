@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -275,28 +275,37 @@ _KINDS: Final = {
 
 def case_views(tables: Tables, edition: Edition, signature: str) -> Iterator[Table]:
     """Multiple-choice items, then open ones; those that the first reader errs on come first."""
+    import polars as pl
+
     readers = [reader.name for reader in tables.readers][:_FIRST_READERS]
-    said = _rows_said(tables.answers, readers)
-    scores, cases = scores_of(tables.verdicts), cases_in(tables.cases).values()
     left = len(tables.readers) - len(readers)
-
-    def given(case: MedCase, reader: str) -> Given:
-        return scores.get((reader, case.case_id, "open", "original"), {})
-
-    def right(case: MedCase) -> bool:
-        row = said.get((readers[0], case.case_id, case.kind))
-        return row is not None and _right(case, row, given(case, readers[0]))
-
+    plainly = (
+        pl.col("image").eq("original")
+        & pl.col("order").eq(0)
+        & pl.col("form").ne("reformulated")
+        & pl.col("reader").is_in(readers)
+    )
+    # Texts are looked at of the few that are drawn, and of no other.
+    asked = tables.answers.filter(plainly).select("reader", "case", "form", "outcome", "choice")
     for kind, (title, columns, error, told) in _KINDS.items():
+        own = asked.filter(form=kind)
+        items = tables.cases.filter(
+            pl.col("kind") == kind, pl.col("case").is_in(own["case"].implode())
+        )
+        first_said = own.filter(reader=readers[0]) if readers else own
+        right = _right_on(kind, items, first_said, tables.verdicts)
+        drawn = _drawn(items["case"].to_list(), right, edition.seed)
+        few = shared.about_cases(tables, drawn)
+        said = _rows_said(few.answers.filter(plainly))
+        scores, cases = scores_of(few.verdicts), cases_in(few.cases)
         rows: list[tuple[str, ...]] = []
-        asked = {case for _, case, form in said if form == kind}
-        own = [case for case in cases if case.kind == kind and case.case_id in asked]
-        for case in _drawn(own, right, edition.seed):
+        for case in (cases[name] for name in drawn):
             # What is of the case stands in its first row.
             first = (_facts_of(case), cut(case.question, 2 * CUT), *_case_cells(case))
             for reader in readers:
                 if (row := said.get((reader, case.case_id, kind))) is not None:
-                    rows.append((*first, reader, *_reply_cells(case, row, given(case, reader))))
+                    given = scores.get((reader, case.case_id, "open", "original"), {})
+                    rows.append((*first, reader, *_reply_cells(case, row, given)))
                     first = ("",) * len(first)
         if rows:
             yield Table(
@@ -309,39 +318,50 @@ def case_views(tables: Tables, edition: Edition, signature: str) -> Iterator[Tab
             )
 
 
-def _rows_said(answers: pl.DataFrame, readers: Sequence[str]) -> dict[tuple[str, str, str], Row]:
-    """What was said to the item as the set has it: by reader, case and form."""
-    own = answers.filter(
-        (answers["image"] == "original")
-        & (answers["order"] == 0)
-        & (answers["form"] != "reformulated")
-        & answers["reader"].is_in(list(readers))
-    )
-    kept = own.select("reader", "case", *_COLUMNS).iter_rows(named=True)
+def _rows_said(answers: pl.DataFrame) -> dict[tuple[str, str, str], Row]:
+    """These answers by reader, case and form."""
+    kept = answers.select("reader", "case", *_COLUMNS).iter_rows(named=True)
     return {(row["reader"], row["case"], row["form"]): row for row in kept}
 
 
-def _drawn(cases: Sequence[MedCase], right: Callable[[MedCase], bool], seed: int) -> list[MedCase]:
+def _drawn(cases: Sequence[str], right: Set[str], seed: int) -> list[str]:
     """A handful by lot: two thirds errors of the first reader, as far as there are any."""
 
-    def lot(case: MedCase) -> bytes:
-        return blake2b(f"{seed}|{case.case_id}".encode(), digest_size=8).digest()
+    def lot(case: str) -> bytes:
+        return blake2b(f"{seed}|{case}".encode(), digest_size=8).digest()
 
     drawn = sorted(cases, key=lot)
-    errors = [case for case in drawn if not right(case)]
-    others = [case for case in drawn if right(case)]
+    errors = [case for case in drawn if case not in right]
+    others = [case for case in drawn if case in right]
     kept = errors[: max(ITEMS - len(others), ITEMS - ITEMS // 3)]
     return [*kept, *others[: ITEMS - len(kept)]]
 
 
-def _right(case: MedCase, row: Row, given: Given) -> bool:
-    if row["outcome"] not in ("answered", "unparsed"):
-        return False
-    if case.kind == "mcq":
-        return bool(row["choice"] == case.answer)
-    truths = [one["truth"] for one in given.values() if one is not None and "truth" in one]
-    # Where nobody judged, nothing is known to be an error.
-    return not truths or sum(truths) / len(truths) >= _RIGHT
+def _right_on(
+    kind: str, items: pl.DataFrame, said: pl.DataFrame, verdicts: pl.DataFrame | None
+) -> frozenset[str]:
+    """The items of a kind that a reader's answers, one to each, are right on."""
+    import polars as pl
+
+    said = said.unique("case", keep="last").filter(
+        pl.col("outcome").is_in(["answered", "unparsed"])
+    )
+    if kind == "mcq":
+        both = said.join(items.select("case", "answer"), on="case")
+        return frozenset(both.filter(pl.col("choice") == pl.col("answer"))["case"])
+    right = frozenset(said["case"])
+    if verdicts is None or said.is_empty():
+        return right
+    wrong = set()
+    for (_, case, form, image), given in scores_of(
+        verdicts.filter(reader=said["reader"][0])
+    ).items():
+        truths = [one["truth"] for one in given.values() if one is not None and "truth" in one]
+        # Where nobody judged, nothing is known to be an error.
+        low = bool(truths) and sum(truths) / len(truths) < _RIGHT
+        if low and (form, image) == ("open", "original"):
+            wrong.add(case)
+    return right - wrong
 
 
 def _facts_of(case: MedCase) -> str:

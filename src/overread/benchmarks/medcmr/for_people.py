@@ -55,7 +55,7 @@ def _ranked(bench: MedCMR, tables: Tables, readers: Sequence[str]) -> Iterator[F
     """Replies go by letters, dealt anew for every item: no letter is always one model's."""
     if not 2 <= len(readers) <= _MOST_RANKED:
         raise BadInput(
-            f"{len(readers)} models are to be ranked; from 2 to {_MOST_RANKED} can be. Name them: "
+            f"models: it is {len(readers)}, and from 2 to {_MOST_RANKED} can be ranked. Name them: "
             "models = […]."
         )
     for case, replies in replies_to_rank(tables, readers):

@@ -83,11 +83,11 @@ def _compare(study: Study, marks: Marks, asking: Asking) -> _Compared:
 
 def _truths(study: Study) -> dict[int, str]:
     """The true answers in words, by place, of what was asked openly."""
-    openly = [rows["place"] for (_, asking), rows in study.answers.items() if asking != MCQ]
-    places = sorted({place for asked in openly for place in asked})
-    items = study.items.filter(study.items["place"].is_in(places))
-    cases = cases_in(items.drop("place")).values()
-    return {place: case.truth for place, case in zip(items["place"], cases, strict=True)}
+    places = {name: place for place, name in enumerate(study.facts.cases)}
+    openly = {place for rows in study.answers.values() for place in rows["place"]}
+    asked = pl.Series([study.facts.cases[place] for place in sorted(openly)], dtype=pl.String)
+    items = study.items.filter(study.items["case"].is_in(asked.implode()))
+    return {places[name]: case.truth for name, case in cases_in(items).items()}
 
 
 def _conditions(study: Study, marks: Marks) -> list[Condition]:

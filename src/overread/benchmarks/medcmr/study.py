@@ -143,9 +143,9 @@ class Marks(msgspec.Struct, frozen=True):
 class Study(RunArrays):
     """The readers of a run under one edition.
 
-    `items` are the run's cases with their `place` among the facts; so are `answers`, by reader and
-    asking, and `verdicts`, those on checks left out, with `variant` from `about` and the raw scores
-    `clarity`, `coherence`, `visual`, `truth` from the payload.
+    `items` are the run's cases. `answers` are those asked openly, by reader and asking, with their
+    `place` among the facts; so are `verdicts`, those on checks left out, with `variant` from
+    `about` and the raw scores `clarity`, `coherence`, `visual`, `truth` from the payload.
     """
 
     def __init__(
@@ -176,15 +176,22 @@ class Study(RunArrays):
         self.edition: Final = edition
         self.options: Final = options or Options()
         self.facts: Final = facts
-        self.items: Final = _placed(tables.cases, facts)
-        answers = tables.answers.with_columns(pl.col("order").fill_null(0))
-        self.answers: Final = by_asking(_placed(answers, facts))
+        self.items: Final = tables.cases
+        self.answers: Final[dict[tuple[str, Asking], pl.DataFrame]] = {}
         self.verdicts: Final = {} if verdicts is None else by_asking(_scored(verdicts, facts))
-        self.marks: Final = [Marks(reader, facts, self._said_by(reader)) for reader in self.readers]
+        self.marks: Final = [
+            Marks(reader, facts, self._said_by(reader, tables.answers)) for reader in self.readers
+        ]
 
-    def _said_by(self, reader: str) -> dict[Asking, Said]:
-        found = self.answers.items()
-        return {asking: _said(self.facts, rows) for (who, asking), rows in found if who == reader}
+    def _said_by(self, reader: str, answers: pl.DataFrame) -> dict[Asking, Said]:
+        """What a reader said, as arrays; of what was asked openly the texts are kept too."""
+        own = answers.lazy().filter(pl.col("reader") == reader).select(_READ).collect()
+        found = {}
+        for (_, asking), rows in by_asking(_placed(own, self.facts)).items():
+            found[asking] = _said(self.facts, rows)
+            if asking.form != MCQ.form:
+                self.answers[reader, asking] = rows.select("place", "outcome", "text", "answer")
+        return found
 
     def part_of(self, counted: Mask) -> str:
         """Items of one kind are drawn by themselves for what counts only them."""
@@ -196,6 +203,13 @@ class Study(RunArrays):
 
 
 # ---------------------------------------------------------------- tables to arrays
+
+# What is looked at of an answer: tables have many texts, and nine readers many answers.
+_READ: Final = (
+    *("reader", "case", "form", "image", "outcome", "choice", "shown", "probabilities", "answer"),
+    *("text", "finish", pl.col("order").fill_null(0)),
+)
+_JUDGED: Final = ("reader", "case", "judge", "question", "outcome", "about", "payload")
 
 
 def facts_of(cases: pl.DataFrame, clusters: str) -> Facts:
@@ -259,7 +273,8 @@ def _scored(verdicts: pl.DataFrame, facts: Facts) -> pl.DataFrame:
         {"form": pl.String, "image": pl.String, "order": pl.Int64, "variant": pl.String}
     )
     scores = pl.Struct(dict.fromkeys(("clarity", "coherence", "visual", "truth"), pl.Float64))
-    kept = _placed(verdicts.filter(~pl.col("check").fill_null(False)), facts)
+    counted = verdicts.lazy().filter(~pl.col("check").fill_null(False)).select(_JUDGED).collect()
+    kept = _placed(counted, facts)
     told = kept.with_columns(
         _about=pl.col("about").str.json_decode(about),
         _scores=pl.col("payload").str.json_decode(scores),

@@ -11,6 +11,7 @@ import overread.case as oc
 from overread.benchmarks import rules, sentences
 from overread.benchmarks.base import Benchmark, ComparedWords, Phantoms, Recovered, Tables
 from overread.benchmarks.controls import Control, Criterion, Said, by_criteria, known_of, recovered
+from overread.benchmarks.curated import Curated
 from overread.benchmarks.draws import lot
 from overread.benchmarks.exhibits.index import Index
 from overread.benchmarks.letter_parser import LETTERS, read_choice
@@ -90,6 +91,7 @@ class Pairs(Benchmark):
     owner_fields = ("patients",)
     answer_type = Answer
     pictures = True
+    curated = Curated(pair="overread.benchmarks.pairs.curated:pair")
     facets = ("group",)
     right_by = ("set_accuracy", "confusion")
     compared = (

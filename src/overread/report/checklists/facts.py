@@ -85,6 +85,9 @@ def _spec(reader: ReaderEntry) -> ReaderSpec | None:
 
 @_fact
 def models(run: Reported) -> Iterator[Told]:
+    if run.record.imported:
+        yield from _same({one.name: "named so in the results." for one in run.record.readers})
+        return
     for reader in run.record.readers:
         spec = _spec(reader)
         said = [f"asked for as {reader.identity}"]
@@ -210,6 +213,17 @@ def _decoded(how: Decoding) -> str:
     if how.seed is not None:
         said.append(f"seed {how.seed}")
     return f"{', '.join(said)} (the last reply's)."
+
+
+@_fact
+def judges(run: Reported) -> Iterator[Told]:
+    for judge in run.record.judges:
+        names = listed(list(dict.fromkeys(judge.models))) if judge.models else judge.identity
+        when = " to ".join(dict.fromkeys(filter(None, (judge.first_reply, judge.last_reply))))
+        said = [f"a judge of {listed(judge.roles)}" if judge.roles else "a judge", names]
+        said += [f"replies given {when}"] * bool(when)
+        said.append(f"{judge.invalid} of {judge.asked} replies could not be read")
+        yield Told(f"{'; '.join(said)}.", (judge.name,))
 
 
 @_fact

@@ -115,7 +115,7 @@ async function show(index) {
   if (films.length === 2) stages = films.map(one => viewer.stage(pictures, [one]));
   else if (films.length) stages = [viewer.stage(pictures, films)];
   const words = now.texts.reduce((length, [, text]) => length + text.length, 0);
-  part("reading").className = !films.length ? "words" : words > 500 ? "wordy" : "";
+  part("reading").className = !films.length ? "words" : words > 300 ? "wordy" : "";
   fill();
   const whole = state.order.length;
   place.textContent = `${state.practice ? "Practice" : `Session ${state.session} of ${state.sessions}`}: case ${at + 1} of ${whole}`;
@@ -147,10 +147,11 @@ function choices(ask, type, given) {
 // What is ranked stands in rows, its ranks in columns; 1 is best.
 function ranks(ask, given) {
   const order = given ? given.split(" > ").map(tied => tied.split(" = ")) : [];
-  return make("table", {class: "ranks"}, make("tbody", null, ...ask.options.map(word => make("tr", null,
+  const begun = now.begun?.[ask.name];
+  return make("table", {class: "ranks"}, make("tbody", null, ...ask.options.map((word, row) => make("tr", null,
     make("th", {scope: "row"}, word), ...ask.options.map((_, at) => {
       const input = make("input", {type: "radio", name: `${ask.name}/${word}`, value: at + 1, "aria-label": `${word}: rank ${at + 1}`});
-      input.checked = order[at]?.includes(word) ?? false;
+      input.checked = begun ? begun[row] === at + 1 : order[at]?.includes(word) ?? false;
       return make("td", null, make("label", null, input, make("span", null, String(at + 1))));
     })))));
 }
@@ -216,6 +217,8 @@ const applies = (ask, given) => !ask.where.length || ask.where.slice(1).includes
 const count = (ask, given) => given[ask.name] ? given[ask.name].split("\n").length : 0;
 const short = (ask, given) => ask.kind === "several"
   && (count(ask, given) < ask.least || count(ask, given) > (ask.most || ask.options.length));
+// The ranks that were given so far, 0 where there is none yet.
+const halfway = ask => [...field(ask).querySelectorAll("tr")].map(row => Number(row.querySelector(":checked")?.value ?? 0));
 const begun = ask => ask.kind === "ranking" && field(ask).querySelector("input:checked");
 const missing = given => now.asks.filter(ask => applies(ask, given)
   && (given[ask.name] ? short(ask, given) : ask.required || begun(ask)));
@@ -263,6 +266,7 @@ async function commit() {
     const kept = await steadily(`/display/${now.id}`, {values: given, revision: now.revision, visible: seen / 1000});
     [now.revision, now.values] = [kept.revision, {...now.values, ...given}];
     delete now.draft;
+    delete now.begun;
   } catch (error) {
     told(error.message, true);
     if (error.status === 409) { ahead.delete(now.id); await show(at); }
@@ -280,6 +284,7 @@ async function turn(by) {
     if (by > 0 && !await commit()) return;
     if (by < 0 && at > 0) {
       now.draft = values();
+      now.begun = Object.fromEntries(now.asks.filter(begun).map(ask => [ask.name, halfway(ask)]));
       await show(at - 1);
     }
     else if (by > 0 && at + 1 < state.order.length) await show(at + 1);
