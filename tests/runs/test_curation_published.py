@@ -95,7 +95,9 @@ def test_parquet_has_pictures_as_hugging_face_lays_them_out(folder: Path) -> Non
     info = {one["config_name"]: one for one in front["dataset_info"]}
     assert [one["name"] for one in info["m3cot"]["features"]] == frame.columns
     assert {"name": "image", "dtype": "image"} in info["m3cot"]["features"]
-    assert info["medcmr"]["splits"] == [{"name": "test", "num_examples": 5}]
+    size = Path(done.folder, "medcmr", "items.parquet").stat().st_size
+    split = {"name": "test", "num_examples": 5, "num_bytes": size}
+    assert info["medcmr"]["splits"] == [split]
     paths = [one["data_files"][0]["path"] for one in front["configs"]]
     assert paths == ["m3cot/items.parquet", "medcmr/items.parquet"]
 

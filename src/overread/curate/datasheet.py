@@ -45,6 +45,8 @@ class Sheet(msgspec.Struct, frozen=True, kw_only=True):
     reviewed: Reviewed
     # What the columns of each parquet file are, in Hugging Face's words.
     features: dict[str, list[str]]
+    # The bytes of each file of items.
+    sizes: dict[str, int]
     # What was checked of the set: its form, what is solved without looking, signs of leakage.
     tables: tuple[Table, ...]
 
@@ -110,6 +112,7 @@ def _front(sheet: Sheet) -> Iterator[str]:
                 yield from (f"  {line}" for line in sheet.features[target])
                 yield "  splits:"
                 yield f"  - name: test\n    num_examples: {count}"
+                yield f"    num_bytes: {sheet.sizes[target]}"
     yield "---"
     yield ""
 

@@ -309,6 +309,11 @@ def _sheet(
             for target, count in counts.items()
             if count and options.form == "parquet"
         },
+        sizes={
+            target: (made / target / f"{ITEMS}.{options.form}").stat().st_size
+            for target, count in counts.items()
+            if count
+        },
         tables=tuple(_checked(folder, wanted, items)),
     )
 
