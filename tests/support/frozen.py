@@ -133,11 +133,11 @@ def _frozen(page: Any, folder: Path) -> dict[str, Any]:
                 if column not in ("seconds", "replied", "at", "sent")
             }
     parts = ("measures", "headlines", "methods", "limitations", "published", "cards")
-    plain = {part: msgspec.to_builtins(getattr(page, part)) for part in parts}
+    plain = {part: msgspec.to_builtins(getattr(page, part), enc_hook=str) for part in parts}
     return {
         "signature": page.record.signature,
         "tables": tables,
-        "exhibits": {one.name: msgspec.to_builtins(one) for one in page.exhibits},
+        "exhibits": {one.name: msgspec.to_builtins(one, enc_hook=str) for one in page.exhibits},
         **plain,
     }
 
