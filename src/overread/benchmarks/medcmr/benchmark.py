@@ -40,10 +40,10 @@ class MedCMR(Benchmark):
     name = "medcmr"
     question = "Can it integrate?"
     phantoms = Phantoms(maker="overread.phantoms.vignette:write_phantoms", size=84)
-    curated = Curated.of("overread.benchmarks.medcmr.curated", "candidates", "row", "put", "LABELS")
     metrics = "overread.benchmarks.medcmr.measures:METRICS"
     importer = "overread.benchmarks.medcmr.importing:import_results"
     exhibited = "overread.benchmarks.medcmr.exhibits:exhibits"
+    curated = Curated.of("overread.benchmarks.medcmr.curated", "candidates", "row", "put", "LABELS")
     sentences = "overread.benchmarks.medcmr.sentences"
     asked_words = "overread.benchmarks.medcmr.sentences:asked"
     published = "medcmr"
