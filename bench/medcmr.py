@@ -7,6 +7,7 @@ a tenth of them, whose run shows what grows. Each in a process of its own, as a 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -20,8 +21,12 @@ from bench.items import MCQ, OPEN, write_release
 from bench.million import peak_mb
 from tests.support.served import served
 
+from overread.cli.app import RETURNED
+
 ITEMS = MCQ + OPEN
 PLANS, RUNS = 3, 2
+# What ten times the items may cost in memory: of that 50 MB are the items and the archive's index.
+MORE_MB = 60
 
 
 def from_the_archive() -> dict:
@@ -48,6 +53,7 @@ def from_the_archive() -> dict:
     many = max(zipped, key=lambda run: run["asked_per_s"])
     rate, plain_rate = many["asked_per_s"], max(run["asked_per_s"] for run in loose)
     more = max(run["asking_peak_mb"] for run in zipped) - few["asking_peak_mb"]
+    more_in_all = max(run["peak_mb"] for run in zipped) - few["peak_mb"]
     forecast = plans[0][1]
     planned = forecast["trials"] == forecast["calls"] == forecast["pictures"] == ITEMS
     planned = planned and forecast["undigested"] == forecast["missing"] == 0
@@ -66,19 +72,22 @@ def from_the_archive() -> dict:
         "asking_more_mb": round(more, 1),
         "run_mb": many["peak_mb"],
         "run_mb_of_a_tenth": few["peak_mb"],
+        "run_more_mb": round(more_in_all, 1),
         "ok": planned
         and asked
         and again["answered"] == ITEMS
         and index < 0.5
         and max(plan_s, again_s) < 3
         and rate >= 0.85 * plain_rate
-        and more < 150,  # the items themselves are held in memory, and the index of the archive
+        and max(more, more_in_all) <= MORE_MB,
     }
 
 
 def _measured(what: str, *more: object) -> dict:
     command = [sys.executable, "-m", "bench.medcmr", what, *map(str, more)]
-    return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+    environment = os.environ | {"_RJEM_MALLOC_CONF": RETURNED}
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, env=environment)
+    return json.loads(done.stdout)
 
 
 def _planned(cases: Path, reader: str, store: Path) -> tuple[float, dict]:

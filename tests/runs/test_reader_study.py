@@ -157,7 +157,9 @@ def test_a_person_is_a_reader_of_any_run(folder, models, tmp_path):
     ruled = {one.reader: (one.value, one.says) for one in gated.rulings}
     assert ruled["anna"] == (1, "the run is partial: a sample of its cases was asked")
     listed = runs.checklist([tmp_path / "run"], "claim", tmp_path / "list.md").read_text()
-    assert re.search(r"\*\*anna\*\* a person of the study \S+ \(3 readers, \d+ sessions, ", listed)
+    assert re.search(
+        r"\*\*anna, ben\*\* a person of the study \S+ \(3 readers, \d+ sessions, ", listed
+    )
 
 
 def test_nothing_is_written_through_a_link_in_a_study_s_folder(folder, tmp_path):

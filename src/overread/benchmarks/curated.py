@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from hashlib import blake2b
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, Self, TypeAlias
 
 import msgspec
 
@@ -164,3 +164,8 @@ class Curated(msgspec.Struct, frozen=True, kw_only=True):
     put: str = ""
     pair: str = ""
     labels: str = ""
+
+    @classmethod
+    def of(cls, module: str, *names: str) -> Self:
+        """What a module has under these names, each in the field of its name in small letters."""
+        return cls(**{name.lower(): f"{module}:{name}" for name in names})

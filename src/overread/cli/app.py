@@ -98,13 +98,16 @@ COMMANDS: Final = Commands(
 )
 
 
+RETURNED: Final = "dirty_decay_ms:0,muzzy_decay_ms:0"
+"""How polars is told to give memory it let go of back to the system at once, not after seconds."""
+
+
 def main() -> NoReturn:
     """Run a command; every foreseeable trouble ends as one line and an exit code."""
     # Cases and records hold no cycles, and looking for some among all of them takes a tenth of the
     # time of large runs: it is looked for less often.
     gc.set_threshold(100_000, 20, 20)
-    # Tables that polars lets go of go back to the system at once, not after ten seconds.
-    os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:0,muzzy_decay_ms:0")
+    os.environ.setdefault("_RJEM_MALLOC_CONF", RETURNED)
     _prepare_streams()
     if sys.argv[1:2] == ["--complete"]:  # a shell asks, with the words typed so far
         from overread.cli.completion import offered

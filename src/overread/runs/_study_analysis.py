@@ -52,10 +52,10 @@ def study_analyse(
     from overread.records import read_record
     from overread.study import analysis, consensus
 
-    if run is not None:
-        read_record(run)  # refused before anything is written
     if margin is not None and not 0 <= margin < inf:
         raise BadInput(f"--margin {margin}: expected 0 or more, in the unit of the measures.")
+    if run is not None:
+        read_record(run)  # refused before anything is written
     study = packets.open_study(folder)
     journal = Journal(folder, read_only=True)
     try:

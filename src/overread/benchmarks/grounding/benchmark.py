@@ -42,7 +42,7 @@ class Grounding(base.Benchmark):
     name = "grounding"
     question = "Did it look?"
     phantoms = base.Phantoms(maker="overread.phantoms.chest:write_phantoms", size=480)
-    curated = Curated(candidates="overread.benchmarks.grounding.curated:candidates")
+    curated = Curated.of("overread.benchmarks.grounding.curated", "candidates")
     metrics = "overread.benchmarks.grounding.measures:METRICS"
     builder = "overread.benchmarks.grounding.build.probe_set"
     word_power = "overread.benchmarks.grounding.category_power"

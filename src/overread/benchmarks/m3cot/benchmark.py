@@ -28,12 +28,7 @@ class M3CoT(Benchmark):
     name = "m3cot"
     question = "Does it reason?"
     phantoms = Phantoms(maker="overread.phantoms.question:write_phantoms", size=60)
-    curated = Curated(
-        candidates="overread.benchmarks.m3cot.curated:candidates",
-        row="overread.benchmarks.m3cot.curated:row",
-        put="overread.benchmarks.m3cot.curated:put",
-        labels="overread.benchmarks.m3cot.curated:LABELS",
-    )
+    curated = Curated.of("overread.benchmarks.m3cot.curated", "candidates", "row", "put", "LABELS")
     metrics = "overread.benchmarks.m3cot.measures:METRICS"
     importer = "overread.benchmarks.m3cot.importing:import_results"
     exhibited = "overread.benchmarks.m3cot.exhibits:exhibits"

@@ -40,12 +40,7 @@ class MedCMR(Benchmark):
     name = "medcmr"
     question = "Can it integrate?"
     phantoms = Phantoms(maker="overread.phantoms.vignette:write_phantoms", size=84)
-    curated = Curated(
-        candidates="overread.benchmarks.medcmr.curated:candidates",
-        row="overread.benchmarks.medcmr.curated:row",
-        put="overread.benchmarks.medcmr.curated:put",
-        labels="overread.benchmarks.medcmr.curated:LABELS",
-    )
+    curated = Curated.of("overread.benchmarks.medcmr.curated", "candidates", "row", "put", "LABELS")
     metrics = "overread.benchmarks.medcmr.measures:METRICS"
     importer = "overread.benchmarks.medcmr.importing:import_results"
     exhibited = "overread.benchmarks.medcmr.exhibits:exhibits"

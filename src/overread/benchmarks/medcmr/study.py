@@ -278,8 +278,8 @@ def _scored(verdicts: pl.DataFrame, facts: Facts) -> pl.DataFrame:
     told = kept.with_columns(
         _about=pl.col("about").str.json_decode(about),
         _scores=pl.col("payload").str.json_decode(scores),
-    ).unnest("_about", "_scores")
-    return told.with_columns(pl.col("order").fill_null(0))
+    ).drop("about", "payload", "case")
+    return told.unnest("_about", "_scores").with_columns(pl.col("order").fill_null(0))
 
 
 def by_asking(frame: pl.DataFrame) -> dict[tuple[str, Asking], pl.DataFrame]:

@@ -91,7 +91,7 @@ class Pairs(Benchmark):
     owner_fields = ("patients",)
     answer_type = Answer
     pictures = True
-    curated = Curated(pair="overread.benchmarks.pairs.curated:pair")
+    curated = Curated.of("overread.benchmarks.pairs.curated", "pair")
     facets = ("group",)
     right_by = ("set_accuracy", "confusion")
     compared = (
