@@ -63,13 +63,12 @@ take = 10
 path = "{shared}/misc/manifest.csv"
 name = "misc"
 columns = {{ caption = "detail" }}
-take = 24
+take = 40
 [[sources]]
 path = "phantom:28"
 benchmark = "medcmr"
 name = "vignettes"
 licence = "CC0-1.0"
-take = 12
 [[sources]]
 path = "phantom:26"
 benchmark = "m3cot"

@@ -31,11 +31,9 @@ def candidates(bench: M3CoT) -> Iterator[Candidate]:
         if case.image in seen:
             continue
         seen.add(case.image)
-        said = {step.type: step.text for step in case.steps}
         yield Candidate(
             picture=Picture(Source(bench.root, case.image)),
             caption=" ".join(step.text for step in case.steps),
-            labels=tuple(filter(None, [said.get("conclusion")])),
             patient=case.patient or "",
             modality=case.modality or "",
             facts={"task": case.task},

@@ -21,7 +21,10 @@ _TRUE_OR_FALSE = ("True", "False")
 
 
 def candidates(bench: MedCMR) -> Iterator[Candidate]:
-    """The first image of each case that has a caption, once, with what the case says of it."""
+    """The first image of each case that has a caption, once, with what the case says of it.
+
+    Its answer is no label: it says what is true of a question, not of the picture.
+    """
     seen: set[str] = set()
     for case in bench.cases():
         image = case.images[0]
@@ -31,7 +34,6 @@ def candidates(bench: MedCMR) -> Iterator[Candidate]:
         yield Candidate(
             picture=Picture(Source(bench.root, image)),
             caption=case.caption,
-            labels=(case.truth,),
             patient=case.patient or "",
             modality=case.modality or "",
             system=case.system or "",
