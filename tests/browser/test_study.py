@@ -31,6 +31,31 @@ def study(tmp_path_factory):
     return made(tmp_path_factory.mktemp("study") / "s", wanted)
 
 
+CHEST = """
+name = "chest"
+benchmark = "grounding"
+cases = "phantom:16"
+readers = ["anna", "ben"]
+washout_days = 0
+
+[[task]]
+kind = "presence"
+cases = 2
+conditions = ["original", "target_mask"]
+repeat = 0
+training = 1
+"""
+
+
+@pytest.fixture(scope="module")
+def chest(phantom_cache, tmp_path_factory):
+    """The same of phantom films: what is read of it can be measured."""
+    place = tmp_path_factory.mktemp("chest")
+    (place / "study.toml").write_text(CHEST)
+    runs.study_new(place / "study.toml", place / "chest")
+    return place / "chest"
+
+
 @contextmanager
 def served(
     folder: Path, port: int = 0, lines: int = 3
@@ -64,8 +89,8 @@ def begin(page) -> None:
     page.wait_for_selector("#form fieldset")
 
 
-def test_a_study_is_read_by_keys_and_survives_its_server(study, opened):
-    with served(study.folder) as (process, links):
+def test_a_study_is_read_by_keys_survives_its_server_and_is_analysed(chest, opened, tmp_path):
+    with served(chest) as (process, links):
         port = int(links["anna"].rsplit(":", 1)[1].split("/")[0])
         page, _ = opened(links["anna"])
         begin(page)  # practice
@@ -77,7 +102,7 @@ def test_a_study_is_read_by_keys_and_survives_its_server(study, opened):
         page.keyboard.press("n")
         page.keyboard.press("Enter")
         page.wait_for_selector("#saved.trouble")
-    with served(study.folder, port) as (process, links):
+    with served(chest, port) as (process, links):
         # The page goes on by itself: what was said while nobody answered is kept now.
         page.wait_for_selector("#notice button")
         assert "Session 2" in page.inner_text("#place")
@@ -104,13 +129,22 @@ def test_a_study_is_read_by_keys_and_survives_its_server(study, opened):
             answer(other, "n")
             answer(other, "n")
         assert "Everything is read" in other.inner_text("#notice")
-    key = open_key(study.folder, "test")
-    journal = Journal(study.folder, read_only=True)
+    key = open_key(chest, "test")
+    journal = Journal(chest, read_only=True)
     given = [one for one in journal.answers() if not key[one.display].training]
     journal.close()
     assert Counter(one.reader for one in given) == {"anna": 4, "ben": 4}
     assert Counter(one.value for one in given if one.reader == "anna") == {"yes": 2, "no": 2}
     assert all(one.seconds is not None and one.visible is not None for one in given)
+
+    # Whatever is made of it counts every answer once.
+    assert runs.study_export(chest, tmp_path / "chest.imrmc", imrmc=True) == 8
+    lines = (tmp_path / "chest.imrmc").read_text().partition("BEGIN DATA:")[2].split("\n")
+    assert Counter(line.split(",")[0] for line in lines if line)["anna"] == 4
+    found = runs.study_analyse(chest)
+    assert (found.people, found.readings) == (("anna", "ben"), 8)
+    right = [one for one in found.measures if one.measure == "accuracy" and not one.by]
+    assert {one.reader: one.n for one in right} == {"anna": 2, "ben": 2}
 
 
 # Milliseconds from Enter to the frame in which the next picture is drawn.
