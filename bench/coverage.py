@@ -2,7 +2,7 @@
 as often as they say? Simulated through the functions that every benchmark measures with.
 
 Every cell is a design of `studies.py`. `python -m bench.coverage --into docs/statistics.md` writes
-what stands there between two marks; with `--others` that of generators that nothing was chosen by.
+what stands there between two marks; with `--others` that of harder generators.
 """
 
 from __future__ import annotations

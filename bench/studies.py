@@ -115,7 +115,7 @@ def others(
         ("wholly", "geometric"),
     ),
 ) -> list[Design]:
-    """Designs of generators that nothing was chosen by."""
+    """Designs of harder generators."""
     return [
         Design(items, each, alike, rate, judges, by, sizes)  # type: ignore[arg-type]
         for items, each, alike, rate, (by, sizes) in product(
