@@ -32,9 +32,10 @@ def test_a_case_passes_through_few_modules_from_its_row_to_a_figure(manifest: Pa
         if event == "call" and name.startswith("overread") and frame.f_code.co_name != "<module>":
             seen.add(name)
 
+    grounding = class_of("grounding")
     sys.setprofile(entered)
     try:
-        bench = class_of("grounding").open(manifest, "corrected", {"boot": "100"})
+        bench = grounding.open(manifest, "corrected", {"boot": "100"})
         rows, kept = [], []
         for case in bench.cases():
             kept.append(bench.case_row(case))

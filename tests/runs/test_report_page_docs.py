@@ -23,7 +23,7 @@ from overread.report.markup import content_security
 from overread.report.serving import Serving, serving
 from overread.runs import _reporting, _serving
 from overread.runs._reporting import CARDS, OWN_CARDS
-from overread.stats._paired import _LISTED
+from overread.stats._differences import _LISTED
 from support.commands import Overread
 
 ROOT = Path(__file__).parents[2]

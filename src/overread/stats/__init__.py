@@ -34,10 +34,14 @@ from overread.stats._calibration import (
 )
 from overread.stats._clusters import clustered_mean, clustered_share, wilson_bounds
 from overread.stats._differences import (
+    LEVEL,
+    Paired,
     benjamini_hochberg,
     difference_p,
+    flip_p,
     independent_difference,
     paired_difference,
+    paired_values,
     sign_flip_p,
 )
 from overread.stats._groups import (
@@ -54,7 +58,6 @@ from overread.stats._multireader import (
     jackknifed,
     model_against_readers,
 )
-from overread.stats._paired import LEVEL, Paired, flip_p, paired_values
 from overread.stats._permutation import permutation_k_groups, permutation_two_groups
 from overread.stats._power import (
     LEAST_DISCORDANT,
