@@ -290,6 +290,12 @@ def test_a_desk_answers_a_stale_token_with_nothing_and_raises_nothing(monkeypatc
         assert token
         assert not fault
         assert await one.take("another") == b""
+        waits = asyncio.ensure_future(one.take(token))  # somebody who is given up meanwhile
+        await asyncio.sleep(0)
+        again, _ = pickle.loads(await one.begin(*packed))
+        await one._settle(Wanted(b"key", b"", {}, None, ""), Reply("yes"))
+        assert await waits == b""
+        assert pickle.loads(await one.take(again)).outcomes == [(b"key", Reply("yes"))]
         for words in (
             (packed[0].replace(b"0.1.0", b"0.0.9"), packed[1]),
             cluster.opening(cluster._seated["broken"], Limits()),

@@ -18,9 +18,11 @@ import pytest
 
 from overread.case import BadInput, Reply
 from overread.door import certificate_of
-from overread.engine import Asker, Enrolment, ReplyStore, Store
+from overread.engine import Asker, Enrolment, ReplyStore, Store, store_door
 from overread.engine import store as store_module
+from overread.engine import store_served as store_served_module
 from overread.engine import store_wire as wire
+from overread.engine.store import Session
 from overread.engine.store_door import bound_privately, token_of
 from overread.engine.store_file import Life, this_process
 from overread.engine.store_served import ServedStore
@@ -159,6 +161,29 @@ def test_more_than_fits_a_message_goes_in_several(
         assert kept.count() == 200
 
 
+def test_no_message_is_longer_than_the_other_side_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wire, "ENOUGH_BYTES", 30_000)
+    monkeypatch.setattr(wire, "MOST_BYTES", 60_000)
+    monkeypatch.setattr(http_client, "MOST_BYTES", 60_000)
+    monkeypatch.setattr(store_served_module, "_FAILURES", 10)
+    with (
+        Store(tmp_path / "store.sqlite") as kept,
+        store_served(kept) as link,
+        ServedStore(link) as store,
+    ):
+        lengths = [1, 29_000, 50_000, 1, 1, 20_000, 20_000]
+        replies = [
+            (key, 1, Reply("", refusal="x" * length))
+            for key, length in zip(KEYS, lengths, strict=False)
+        ]
+        store.commit(replies, [(bytes([n]) * 8, 1, "y" * 1000) for n in range(100)])
+        found = store.get(KEYS)
+        assert [len(found[key].reply.refusal or "") for key, *_ in replies] == lengths
+        assert len(store.failures([bytes([n]) * 8 for n in range(0, 100, 5)])) == 20
+
+
 @pytest.mark.slow
 def test_replies_of_megabytes_come_back_a_few_at_a_time(tmp_path: Path) -> None:
     """What a reader may say is bounded, and so is what a message may be."""
@@ -203,6 +228,27 @@ def test_claims_of_a_client_that_is_silent_lapse_and_no_others(
         kept.join(new)
         claimed = kept.claim(KEYS[:2], session=new)
         assert (claimed.ours, claimed.elsewhere) == ({KEYS[0]}, {KEYS[1]})
+
+
+def test_after_a_reboot_of_the_server_s_host_who_lives_keeps_its_claims(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client brings a heartbeat by the clock before: by the clock since, that is far ahead."""
+    clock = [1e6]
+    monkeypatch.setattr(store_module.time, "monotonic", lambda: clock[0])
+    with Store(tmp_path / "store.sqlite") as kept:
+        lives, other = (kept.session(Life(name, 7, 1)) for name in ("h1", "h2"))
+        kept.join(lives)
+        assert kept.claim(KEYS[:1], session=lives).ours
+        clock[0] = 5.0
+        kept.join(other)
+        desk = store_door._Desk(kept, TOKEN, print)
+        for _ in range(12):
+            clock[0] += 16.0
+            desk._done(wire.Beat(msgspec.structs.replace(lives)))
+            desk._done(wire.Beat(other))
+        assert desk._done(wire.Claim(KEYS[:1], Asker(), other)).elsewhere == {KEYS[0]}
+        desk.close()
 
 
 def test_a_client_killed_on_the_server_s_own_host_is_known_to_be_dead(tmp_path: Path) -> None:
@@ -266,6 +312,34 @@ def test_who_wants_to_leave_waits_for_no_server(tmp_path: Path) -> None:
     assert time.monotonic() - began < 10  # and not five minutes
 
 
+def test_who_wants_to_leave_waits_for_no_server_that_hangs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It takes a message and says nothing more, as a process that was stopped does."""
+    monkeypatch.setattr(store_served_module, "_LEAST_TIMEOUT", 0.05)
+    monkeypatch.setattr(store_served_module, "_LOOKS_EVERY", 0.02)
+    welcome = wire.encode(Session(this_process(), 1, 1, 5))
+    head = f"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {len(welcome)}\r\n\r\n"
+    with ExitStack() as stack, socket.create_server(("127.0.0.1", 0)) as hangs:
+
+        def answer_once() -> None:
+            connection = stack.enter_context(hangs.accept()[0])
+            connection.recv(65536)
+            connection.sendall(head.encode() + welcome)
+            connection.close()
+
+        first = threading.Thread(target=answer_once)
+        first.start()
+        store = ServedStore(f"http://127.0.0.1:{hangs.getsockname()[1]}/?token={TOKEN}")
+        first.join()
+        began = time.monotonic()
+        threading.Timer(0.1, store.hurry).start()
+        with pytest.raises(BadInput, match="does not answer"):
+            store.known(KEYS)
+        store.close()
+        assert time.monotonic() - began < 10  # and not two minutes and a half for each
+
+
 # ---------------------------------------------------------------- who is let in
 
 
@@ -325,6 +399,8 @@ def test_with_a_certificate_it_is_encrypted_and_the_name_is_checked(
         ("http://127.0.0.1:99999/?token=a", "no link to a store"),
         ("http://:80/?token=a", "no link to a store"),
         ("http://me:pw@127.0.0.1/?token=a", "no link to a store"),
+        ("http://:pw@127.0.0.1/?token=a", "no link to a store"),
+        ("http://a..b/?token=a", "no link to a store"),
     ],
 )
 def test_a_link_that_is_none_is_one_line_without_the_token(link: str, line: str) -> None:

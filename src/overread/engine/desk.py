@@ -111,6 +111,7 @@ class Desk:
         self._reader: Reader | None = None
         self._studio: _FarStudio | None = None
         self._tasks: list[asyncio.Task[None]] = []
+        self._something = asyncio.Event()
 
     async def begin(self, packed: bytes, variables: bytes) -> bytes:
         """Take a place: the reader is opened by the first. A token, or why there is none."""
@@ -173,6 +174,8 @@ class Desk:
         await self._something.wait()
         if len(self._settled) < CHUNK:
             await asyncio.sleep(_GATHER)
+        if token != self._token:  # what is settled now is for whoever began since
+            return b""
         assert self._studio is not None
         tally, idle = self._tally, self._queue.empty() and self._crew.idle
         about = (tally.retried, tally.slots, idle, self._studio.astray, self._crashed)
@@ -200,6 +203,7 @@ class Desk:
 
     async def _leave(self) -> None:
         self._token = ""
+        self._something.set()  # whoever still waits for it goes
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

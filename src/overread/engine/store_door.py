@@ -21,7 +21,7 @@ from typing import Any, Final
 import msgspec
 from aiohttp import web
 
-from overread.case import BadInput, Reply
+from overread.case import BadInput
 from overread.door import Bound, Refused, bound, listening, made, same
 from overread.engine import store_wire as wire
 from overread.engine.reply_store import Kept
@@ -174,7 +174,10 @@ class _Desk:
         """The session as this process knows it: when it was last heard of is told by our clock."""
         if not session.number:
             raise BadInput("whoever asks has to join first.")
-        own = self._sessions.setdefault(session.number, session)
+        own = self._sessions.get(session.number)
+        if own is None:  # its heartbeat is by a clock that may have begun anew since: by none
+            anew = msgspec.structs.replace(session, beat=float("-inf"))
+            own = self._sessions.setdefault(session.number, anew)
         if own.life != session.life:
             raise BadInput("this session is somebody else's.")
         own.opened, own.last_row = session.opened, session.last_row
@@ -187,19 +190,14 @@ class _Desk:
             part = said.keys[looked : looked + _LOOKED_AT]
             some = self._store.get(part, said.asker, said.session)
             for key in part:
-                looked += 1
                 if key in some:
+                    own = wire.size_of(some[key].reply)
+                    if found and size + own > wire.ENOUGH_BYTES:
+                        return wire.Gotten(looked, found)
                     found[key] = some[key]
-                    size += _size(some[key].reply)
-                    if size >= wire.ENOUGH_BYTES:
-                        break
+                    size += own
+                looked += 1
         return wire.Gotten(looked, found)
-
-
-def _size(reply: Reply) -> int:
-    """About so many bytes."""
-    texts = (reply.text, reply.reasoning, reply.refusal)
-    return sum(len(text) if text.isascii() else 4 * len(text) for text in texts if text)
 
 
 async def _body(request: web.BaseRequest) -> bytes:

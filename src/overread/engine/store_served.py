@@ -12,6 +12,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import wait
 from contextlib import suppress
 from typing import Any, Final, Self, TypeVar
 from urllib.parse import parse_qs, urlsplit
@@ -40,10 +41,13 @@ T = TypeVar("T")
 _PATIENCE: Final = 300.0  # seconds for which a server may be gone
 _FIRST_PATIENCE: Final = 60.0  # to find one at all
 _TIMEOUT: Final = 150.0  # of one message: the store may wait a minute for others
+_LEAST_TIMEOUT: Final = 2.0  # of a message, where nobody is waited for
+_LOOKS_EVERY: Final = 0.5
 _LONGEST_WAIT: Final = 1.0
 _SAID_AFTER: Final = 2.0
 _LONGEST_LINE: Final = 500
 _LONGEST_REASON: Final = 10_000
+_FAILURES: Final = 1000  # in one message
 
 
 class _ThisNetwork(Guard, frozen=True):
@@ -102,14 +106,14 @@ class ServedStore(Enrolled):
         body = wire.encode(message)
         began, attempt, said = time.monotonic(), 0, self._tell is None
         while True:
-            why = self._sent(body)
+            why = self._sent(body, patience)
             if isinstance(why, Response):
                 try:
                     return msgspec.msgpack.decode(why.body, type=answer)
                 except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                     raise BadInput(f"{self.shown}: this is no reply store of ours.") from None
             waited, attempt = time.monotonic() - began, attempt + 1
-            if waited >= (self._patience if patience is None else min(patience, self._patience)):
+            if waited >= self._waits(patience):
                 self.hurry()  # whatever else is still to be said is tried once
                 raise BadInput(
                     f"{self.shown}: the store that is served there does not answer ({why}). "
@@ -120,11 +124,24 @@ class ServedStore(Enrolled):
                 said = True
             time.sleep(random.uniform(0.5, 1.0) * min(_LONGEST_WAIT, 0.05 * 2.0 ** min(attempt, 9)))
 
-    def _sent(self, body: bytes) -> Response | str:
-        """The answer to one try, or why there is none and another may help."""
+    def _waits(self, patience: float | None) -> float:
+        return self._patience if patience is None else min(patience, self._patience)
+
+    def _sent(self, body: bytes, patience: float | None) -> Response | str:
+        """The answer to one try, or why there is none and another may help.
+
+        A server that takes a message and says nothing is waited for no longer than one that is
+        gone, whenever that is told.
+        """
+        began = time.monotonic()
         sending = self._client.send("POST", wire.PATH, [body], _TIMEOUT)
+        call = asyncio.run_coroutine_threadsafe(sending, self._loop)
         try:
-            response = asyncio.run_coroutine_threadsafe(sending, self._loop).result()
+            while not wait([call], _LOOKS_EVERY).done:
+                if time.monotonic() - began > max(_LEAST_TIMEOUT, self._waits(patience)):
+                    call.cancel()
+                    return "no answer"
+            response = call.result()
         except (Unreachable, Broken) as error:
             return printable(str(error))[:_LONGEST_LINE]
         except TimeoutError:
@@ -275,7 +292,7 @@ class ServedStore(Enrolled):
         part: list[Row] = []
         size = 0
         for row in ((key, dataset, storable(reply)) for key, dataset, reply in replies):
-            own = 4 * (len(row[2].text) + len(row[2].reasoning or "")) + 2000
+            own = wire.size_of(row[2]) + 2000
             if part and size + own > wire.ENOUGH_BYTES:
                 self._say(wire.Commit(part, [], asker), None)
                 part, size = [], 0
@@ -285,7 +302,9 @@ class ServedStore(Enrolled):
             (key, dataset, reason[:_LONGEST_REASON].encode("utf-8", "replace").decode())
             for key, dataset, reason in failures
         ]
-        self._say(wire.Commit(part, failed, asker), None)
+        self._say(wire.Commit(part, failed[:_FAILURES], asker), None)
+        for start in range(_FAILURES, len(failed), _FAILURES):
+            self._say(wire.Commit([], failed[start : start + _FAILURES], asker), None)
 
     # ------------------------------------------------------------ digests of files of this machine
 
@@ -308,9 +327,10 @@ def _parsed(link: str, token: str | None) -> tuple[str, Secret]:
     try:
         url = urlsplit(link)
         place, _ = url.hostname, url.port
+        (place or "").encode("idna")  # as it is looked up
     except ValueError:
         raise BadInput(f"--store: this is no link to a store; give one {example}.") from None
-    if not place or url.path not in ("", "/") or url.fragment or url.username:
+    if not place or url.path not in ("", "/") or url.fragment or "@" in url.netloc:
         raise BadInput(f"--store: this is no link to a store; give one {example}.")
     given = parse_qs(url.query).get("token", [])
     secret = given[0] if given else token

@@ -171,5 +171,12 @@ Said: TypeAlias = (
 )
 Listing: TypeAlias = list[Listed]
 
+
+def size_of(reply: Reply) -> int:
+    """About so many bytes."""
+    texts = (reply.text, reply.reasoning, reply.refusal, reply.model, reply.fingerprint)
+    return sum(len(text) if text.isascii() else 4 * len(text) for text in texts if text)
+
+
 encode: Final = msgspec.msgpack.Encoder().encode
 read_message: Final = msgspec.msgpack.Decoder(Said).decode
