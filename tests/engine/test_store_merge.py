@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -174,6 +175,14 @@ def test_where_two_hosts_differ_about_a_file_it_is_read_again(tmp_path: Path, fi
     merged(tmp_path, a, b)
     with Store(tmp_path / "whole.sqlite") as whole:
         assert whole.source("/a.png", 1, 2) is None
+
+
+def test_a_time_that_somebody_damaged_is_none(tmp_path: Path, fill: Fill) -> None:
+    a, b = fill("a", {0: "yes"}), fill("b", {0: "no"})
+    with closing(sqlite3.connect(b)) as damaged, damaged:
+        damaged.execute("UPDATE replies SET at='x'")
+    assert [one.equal for one in merged(tmp_path, a, b).stores] == [0, 0]
+    assert said(tmp_path) == {0: "no"}  # as a reply of which no time is known
 
 
 def test_a_store_that_is_not_there_or_given_twice(tmp_path: Path, fill: Fill) -> None:

@@ -175,7 +175,7 @@ class _Desk:
         if not session.number:
             raise BadInput("whoever asks has to join first.")
         own = self._sessions.get(session.number)
-        if own is None:  # its heartbeat is by a clock that may have begun anew since: by none
+        if own is None:  # a clock that may have begun anew since told its beat
             anew = msgspec.structs.replace(session, beat=float("-inf"))
             own = self._sessions.setdefault(session.number, anew)
         if own.life != session.life:

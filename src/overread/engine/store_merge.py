@@ -302,7 +302,7 @@ class _Merging:
             since = self._since.get((self._named(target)[0], other[1]), 0)
             if (reader or 0) < since:
                 return False  # what is kept was said before the reader was begun anew
-        stays = (at or 0) <= (other[4] or 0)
+        stays = _when(at) <= _when(other[4])
         new = self._read(other[2])
         assert new is not None
         first, second = (old, new) if stays else (new, old)
@@ -353,6 +353,11 @@ class _Merging:
                     kept.append((path, size, mark, digest, self._set(source, dataset)))
             insert(self._out, "INSERT OR REPLACE INTO sources VALUES", kept)
             over(self._out, "DELETE FROM sources WHERE path IN", torn)
+
+
+def _when(at: object) -> int:
+    """A time of a file, which somebody may have damaged; 0 for none."""
+    return at if type(at) is int else 0
 
 
 def _short(text: str) -> str:

@@ -214,7 +214,9 @@ async def _look(seats: Sequence[Seat], store: ReplyStore, tell: Tell | None) -> 
     served = [(seat, seat.reader) for seat in seats if isinstance(seat.reader, Served)]
     listed = await asyncio.gather(*(reader.listed() for _, reader in served))
     for (seat, reader), now in zip(served, listed, strict=True):
-        before = store.note_served(reader, now, judges=seat.judges)
+        # In a thread: a served store may be waited for, and a Ctrl-C is heard meanwhile.
+        noting = partial(store.note_served, reader, now, judges=seat.judges)
+        before = await asyncio.to_thread(noting)
         if before and tell is not None:
             tell(
                 f"{seat.called}: the server lists the model as {now}, and listed it as {before} "
