@@ -140,6 +140,7 @@ def _choice(kind: str = "single", **more: object) -> Item:
 def test_a_fix_keeps_the_right_option_right() -> None:
     mended = fixed(_choice(), {"option_B_text": "gallstone", "question_text": " Which one? "})
     assert (mended.options, mended.answers) == (("cyst", "gallstone", "scar"), ("gallstone",))
+    assert fixed(_choice(), {"option_A_text": "a\nB. b"}).options[0] == "a B. b"
     assert fixed(_choice(), {"right": "C"}).answers == ("scar",)
     several = fixed(_choice("multiple"), {"answer_text": "cyst; scar"})
     assert several.answers == ("cyst", "scar")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import tomllib
 from pathlib import Path
 
 import msgspec
@@ -176,4 +177,26 @@ def test_nothing_unreviewed_stale_or_somebody_else_s_is_published_over(folder: P
         runs.curate_publish(folder)
     kept.file_of(folder, "review").unlink()
     with pytest.raises(BadInput, match="not reviewed. Run overread curate review"):
+        runs.curate_publish(folder)
+
+
+def test_a_credentialed_set_is_its_makers_alone_and_no_served_name_breaks_its_card(
+    folder: Path,
+) -> None:
+    assert {one.stat().st_mode & 0o077 for one in folder.glob("*.json*")} == {0}
+    captions = folder.parent / "reports"  # in no open folder, though the pictures are
+    captions.mkdir()
+    (captions / "t.csv").write_text("image,caption\n")
+    with (folder / "curate.toml").open("a") as file:
+        file.write(f'[[sources]]\nname = "shades"\npath = "{captions}/t.csv"\n')
+    model = Model(identity="m", name="qwen", seats=("filters.1",), served=("Q\x7f",))
+    items = kept.read_step(folder, "ask")
+    kept.write_step(folder, "filter", items, [model])
+    runs.curate_review(folder, unreviewed=True)
+    out = Path(runs.curate_publish(folder).folder)
+    assert {one.stat().st_mode & 0o077 for one in (out, *out.rglob("*"))} == {0}
+    card = tomllib.loads((out / "dataset.toml").read_text())
+    assert (card["policy"], card["curated"]["filters"]) == ("credentialed", ["Q\x7f", "qwen"])
+    (folder / "review.json").write_bytes(b"[")
+    with pytest.raises(BadInput, match="review.json"):
         runs.curate_publish(folder)

@@ -11,6 +11,7 @@ import msgspec
 from overread import __version__
 from overread.benchmarks.curated import Item
 from overread.case import Measure, Policy, Table, printable
+from overread.curate.blind import pairs_of
 from overread.curate.folder import Made
 from overread.curate.funnel import Stage, why_of
 from overread.curate.records import VERDICTS
@@ -156,10 +157,10 @@ def _body(sheet: Sheet) -> Iterator[str]:
         counts = sheet.counted(name)
         if set(counts) != {"not given"}:
             yield from _counts(name, counts)
-    pairs = Counter(item.pair for item in sheet.items if item.pair)
+    pairs = pairs_of(sheet.items)
     if pairs:
         yield (
-            f"{sum(n > 1 for n in pairs.values()):,} pairs of items ask one question of two "
+            f"{len(pairs):,} pairs of items ask one question of two "
             "pictures with different answers."
         )
         yield ""

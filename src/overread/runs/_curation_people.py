@@ -145,7 +145,7 @@ def _reviewed(
         reasons=options.reasons,
         seed=wanted.seed,
         welcome=options.welcome,
-        policy=policy_of_set([shown[one.id] for one in new]),
+        policy=policy_of_set([shown[one.id] for one in new], wanted),
         slides_of=lambda one: _slides(shown, one),
     )
     raise Unfinished(
