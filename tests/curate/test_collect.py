@@ -31,6 +31,8 @@ from overread.curate.wanted import People, Pictures, Wanted, read_wanted
         ("CC-BY-ND-4.0", "no_derivatives"), ("CC BY-NC-ND 3.0 DE", "no_derivatives"),
         ("https://creativecommons.org/licenses/by-nc-nd/4.0/", "no_derivatives"),
         ("Attribution-NoDerivatives", "no_derivatives"),
+        ("BY-ND 4.0", "no_derivatives"), ("by-nc-nd", "no_derivatives"),
+        ("CCBYNCND", "no_derivatives"), ("Creative Commons BY ND", "no_derivatives"),
         ("house rules", "licence_unknown"), ("  ", "licence_missing"),
     ],
 )  # fmt: skip

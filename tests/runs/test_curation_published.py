@@ -200,3 +200,16 @@ def test_a_credentialed_set_is_its_makers_alone_and_no_served_name_breaks_its_ca
     (folder / "review.json").write_bytes(b"[")
     with pytest.raises(BadInput, match="review.json"):
         runs.curate_publish(folder)
+
+
+def test_it_is_published_here_and_where_a_link_leads(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, link = folder.parent / "here", folder.parent / "link"
+    here.mkdir()
+    link.symlink_to(here)
+    runs.curate_publish(folder, link)
+    assert link.is_symlink()
+    monkeypatch.chdir(here)
+    runs.curate_publish(folder, ".")
+    assert (here / "README.md").is_file()

@@ -101,6 +101,7 @@ def publish(folder: Path, wanted: Wanted, out: Path, policy: Policy) -> Publishe
     if not items:
         raise BadInput(f"{folder}: no item passed the review, so there is nothing to publish.")
     check_free(out)
+    called, out = out, out.resolve()  # it may be a link, or "."
     out.parent.mkdir(parents=True, exist_ok=True)
     with scratch_folder(out.parent) as scratch:
         made = scratch / out.name
@@ -121,7 +122,7 @@ def publish(folder: Path, wanted: Wanted, out: Path, policy: Policy) -> Publishe
             os.rename(out, scratch / "before")
         os.rename(made, out)
     return Published(
-        folder=str(out),
+        folder=str(called),
         items=counts,
         left_out=left,
         unreviewed=sum(UNREVIEWED in item.flags for item in items),
