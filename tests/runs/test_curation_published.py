@@ -43,7 +43,7 @@ def _items(pictures: Path) -> list[Item]:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A set whose items were filtered by a model and reviewed by nobody."""
-    place = curated.set_folder(tmp_path / "set", n=1)
+    place = curated.set_folder(tmp_path / "set", n=6)
     items = _items(place / "pictures")
     kept.write_step(place, "ask", [record(one, parents=one.candidates) for one in items])
     model = Model(identity="m", name="qwen-7b", seats=("filters.1",), served=("Qwen/7B",))
@@ -213,3 +213,20 @@ def test_it_is_published_here_and_where_a_link_leads(
     monkeypatch.chdir(here)
     runs.curate_publish(folder, ".")
     assert (here / "README.md").is_file()
+
+
+def test_a_picture_counts_once_under_its_own_licence(folder: Path) -> None:
+    first, second, *rest = kept.read_step(folder, "collect")
+    other = msgspec.structs.replace(second.candidate, licence="MIT")
+    kept.write_step(folder, "collect", [first, record(other, parents=()), *rest])
+    two = msgspec.structs.replace(
+        curated.item_of(first.candidate),
+        candidates=(first.id, other.id),
+        licences=("CC0-1.0", "MIT"),
+    )
+    kept.write_step(folder, "ask", [record(two, parents=two.candidates)])
+    for step in ("filter", "review"):
+        kept.file_of(folder, step).unlink()
+    runs.curate_review(folder, unreviewed=True)
+    text = (Path(runs.curate_publish(folder).folder) / "README.md").read_text()
+    assert "| CC0-1.0 | 1 |\n| MIT | 1 |" in text

@@ -9,7 +9,7 @@ benchmark alone, with its reason.
 from __future__ import annotations
 
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from io import BytesIO
@@ -30,7 +30,7 @@ from overread.curate.datasheet import Sheet, readme_of
 from overread.curate.filtering import Filter
 from overread.curate.form import check_form, form_table
 from overread.curate.funnel import figure_of, funnel_of
-from overread.curate.records import Record, items_of
+from overread.curate.records import Record, candidates_of, items_of
 from overread.curate.review import FILE as REVIEWED
 from overread.curate.review import UNREVIEWED, Reviewed
 from overread.curate.wanted import Wanted
@@ -302,6 +302,7 @@ def _sheet(
         policy=policy,
         rai=options.rai,
         items=tuple(items),
+        licences=_licences(folder, items),
         counts=counts,
         left_out=left,
         funnel=tuple(funnel_of(folder)),
@@ -319,6 +320,13 @@ def _sheet(
         },
         tables=tuple(_checked(folder, wanted, items)),
     )
+
+
+def _licences(folder: Path, items: Sequence[Item]) -> dict[str, int]:
+    """The pictures of the items by licence: an item of two may name two."""
+    shown = {name for item in items for name in item.candidates}
+    found = candidates_of(kept.read_step(folder, "collect"))
+    return Counter(one.licence for one in found if one.id in shown and one.licence)
 
 
 def _checked(folder: Path, wanted: Wanted, items: Sequence[Item]) -> Iterator[Table]:
