@@ -18,7 +18,7 @@ from overread.curate.collect import Options, collect
 from overread.curate.licences import refused
 from overread.curate.records import Record, items_of, lines_of, record, records_in
 from overread.curate.sources import candidates_of_source
-from overread.curate.wanted import People, Wanted, read_wanted
+from overread.curate.wanted import People, Pictures, Wanted, read_wanted
 
 
 @pytest.mark.parametrize(
@@ -31,6 +31,8 @@ from overread.curate.wanted import People, Wanted, read_wanted
         ("CC-BY-ND-4.0", "no_derivatives"), ("CC BY-NC-ND 3.0 DE", "no_derivatives"),
         ("https://creativecommons.org/licenses/by-nc-nd/4.0/", "no_derivatives"),
         ("Attribution-NoDerivatives", "no_derivatives"),
+        ("BY-ND 4.0", "no_derivatives"), ("by-nc-nd", "no_derivatives"),
+        ("CCBYNCND", "no_derivatives"), ("Creative Commons BY ND", "no_derivatives"),
         ("house rules", "licence_unknown"), ("  ", "licence_missing"),
     ],
 )  # fmt: skip
@@ -258,3 +260,44 @@ def test_an_id_is_of_the_content_alone(tmp_path: Path) -> None:
     kept = record(item, parents=[one])
     assert records_in(lines_of([kept]), "x") == [kept]
     assert items_of([kept, kept]) == [item]
+
+
+def _of(place: Path, **settings: object) -> list[object]:
+    wanted = Wanted(name="x", home=place)
+    pictures = Pictures(path=".", name="x")
+    return list(candidates_of_source(replace(pictures, **settings), wanted, lambda *_: place))
+
+
+def test_what_a_table_names_stays_below_it_and_on_one_line(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(
+        'image,label,mask,box_x,box_y,box_w,box_h\n0.png,"flu\nB. cold",,,,,\n'
+        "0.png,flu,../../m.png,,,,\n"
+    )
+    sound, lost = _of(tmp_path, path="t.csv")
+    assert sound.labels == ("flu B. cold",)
+    assert lost.reason == "no_picture"
+    assert "m.png" in lost.line
+    with pytest.raises(BadInput, match='has no column "splt"'):
+        _of(tmp_path, path="t.csv", where={"splt": "test"})
+    (tmp_path / "t.csv").write_text("image,label,box_x,box_y,box_w,box_h\n0.png,a,1e30,2,3,4\n")
+    with pytest.raises(BadInput, match="row 2: box_x"):
+        _of(tmp_path, path="t.csv")
+
+
+def test_a_caption_is_no_link_that_leaves_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("of another ward")
+    place = tmp_path / "films"
+    place.mkdir()
+    candidate_at(place, 0)
+    (place / "0.txt").symlink_to(tmp_path / "secret")
+    assert [one.caption for one in _of(place)] == [""]
+
+
+@pytest.mark.parametrize("setting", ["outermost = nan", "outermost = inf", "bits = -1"])
+def test_a_share_or_a_number_of_bits_that_cannot_be_is_named(tmp_path: Path, setting: str) -> None:
+    (tmp_path / "curate.toml").write_text(f'name = "x"\n[collect]\n{setting}\n')
+    with pytest.raises(BadInput, match="outermost a share"):
+        collect([], read_wanted(tmp_path), tmp_path, tmp_path)
+    (tmp_path / "curate.toml").write_text('name = "x"\nsources = [{path = "a", take = 0}]\n')
+    with pytest.raises(BadInput, match="take of a is 0"):
+        read_wanted(tmp_path)

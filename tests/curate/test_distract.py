@@ -93,6 +93,9 @@ def test_options_are_of_one_form() -> None:
     assert bare_option("A. Pleural effusion.", like="cyst") == "pleural effusion"
     assert bare_option("CT angiography", like="x-ray") == "CT angiography"
     assert bare_option("- mass;", like="Cyst") == "Mass"
+    # A genus is no letter of an option.
+    assert bare_option("E. coli", like="E. coli") == "E. coli"
+    assert bare_option("C. difficile", like="E. coli") == "C. difficile"
 
 
 def test_form_does_not_give_the_answer_away_where_the_pool_allows() -> None:

@@ -6,10 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from overread.benchmarks.curated import Item
-from overread.case import Picture, Source
-from overread.curate.leakage import Options, Report, orders, report_of, sampled, signs
+from overread.case import BadInput, Picture, Source
+from overread.curate.blind import pairs_of
+from overread.curate.leakage import Options, Report, orders, partner, report_of, sampled, signs
 from overread.curate.questions import Heard, Question
 from overread.curate.wanted import Models, Wanted
 
@@ -133,3 +135,30 @@ def test_other_orders_are_others_each_once() -> None:
     assert len(set(found)) == 4
     two = msgspec.structs.replace(_items()[0], options=("a", "b"), answers=("a",))
     assert orders(two, 3, WANTED) == [(0, 1), (1, 0)]
+
+
+def test_items_of_one_patient_count_together_whether_paired_or_not() -> None:
+    paired = [msgspec.structs.replace(one, patients=("p",)) for one in _items()]
+    found = []
+    for items in (paired, [msgspec.structs.replace(one, pair="") for one in paired]):
+        heard = [Heard(question=one, by="m", text="gallstones") for one in _asked(items)]
+        found.append(next(one for one in report_of(items, heard, WANTED).rows if one.n))
+    assert found[0] == found[1]  # one patient, whose items are one cluster
+
+
+def test_a_pair_of_which_reviewers_mended_one_is_a_pair_no_more() -> None:
+    first, second = _items()[:2]
+    assert partner(first, [first, second]) is second
+    for mended in (
+        msgspec.structs.replace(second, answers=first.answers),
+        msgspec.structs.replace(second, options=(*OPTIONS[:3], "nothing")),
+        msgspec.structs.replace(second, question="And here?"),
+    ):
+        assert partner(first, [first, mended]) is None
+        assert pairs_of([first, mended]) == {}
+
+
+def test_how_many_are_asked_is_checked() -> None:
+    for wrong in ({"items": 0}, {"orders": 0}, {"orders": 10**9}):
+        with pytest.raises(BadInput, match="items is 1 or more"):
+            _asked(_items(), msgspec.structs.replace(WANTED, leakage=wrong))

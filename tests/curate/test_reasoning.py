@@ -128,6 +128,8 @@ def test_one_writer_alone_needs_no_merge_and_two_do() -> None:
     alone = _one(_wanted(steps=("openai:a@x",), merge=None, checker=None))
     assert alone.item is not None
     assert alone.item.steps[0].text == "A chest radiograph. By steps.1."
+    with pytest.raises(BadInput, match="5 under steps; name at most 4"):
+        _one(_wanted(steps=("openai:a@x",) * 5))
     with pytest.raises(BadInput, match="2 under steps and nobody under merge"):
         _one(_wanted(merge=None))
 

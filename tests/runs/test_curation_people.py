@@ -109,6 +109,12 @@ def test_a_review_needs_two_reviewers_and_an_auditor(tmp_path: Path) -> None:
     folder = curated.set_folder(tmp_path / "set", n=1)
     with pytest.raises(BadInput, match="names 0 reviewers and no auditor"):
         runs.curate_review(folder)
+    toml = (folder / "curate.toml").read_text()
+    for auditor, each in (("carla", 1), ("carla", 4), ("ben", 2)):  # nobody audits himself
+        people = f'reviewers = ["anna", "ben", "dora"]\nauditor = "{auditor}"\neach = {each}\n'
+        (folder / "curate.toml").write_text(f"{toml}[review]\n{people}")
+        with pytest.raises(BadInput, match="is reviewed by 2 to 3"):
+            runs.curate_review(folder)
 
 
 def test_doubtful_pictures_are_looked_at_and_the_word_is_kept(folder: Path) -> None:
@@ -140,6 +146,7 @@ def _choice(kind: str = "single", **more: object) -> Item:
 def test_a_fix_keeps_the_right_option_right() -> None:
     mended = fixed(_choice(), {"option_B_text": "gallstone", "question_text": " Which one? "})
     assert (mended.options, mended.answers) == (("cyst", "gallstone", "scar"), ("gallstone",))
+    assert fixed(_choice(), {"option_A_text": "a\nB. b"}).options[0] == "a B. b"
     assert fixed(_choice(), {"right": "C"}).answers == ("scar",)
     several = fixed(_choice("multiple"), {"answer_text": "cyst; scar"})
     assert several.answers == ("cyst", "scar")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import tomllib
 from pathlib import Path
 
 import msgspec
@@ -42,7 +43,7 @@ def _items(pictures: Path) -> list[Item]:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A set whose items were filtered by a model and reviewed by nobody."""
-    place = curated.set_folder(tmp_path / "set", n=1)
+    place = curated.set_folder(tmp_path / "set", n=6)
     items = _items(place / "pictures")
     kept.write_step(place, "ask", [record(one, parents=one.candidates) for one in items])
     model = Model(identity="m", name="qwen-7b", seats=("filters.1",), served=("Qwen/7B",))
@@ -177,3 +178,55 @@ def test_nothing_unreviewed_stale_or_somebody_else_s_is_published_over(folder: P
     kept.file_of(folder, "review").unlink()
     with pytest.raises(BadInput, match="not reviewed. Run overread curate review"):
         runs.curate_publish(folder)
+
+
+def test_a_credentialed_set_is_its_makers_alone_and_no_served_name_breaks_its_card(
+    folder: Path,
+) -> None:
+    assert {one.stat().st_mode & 0o077 for one in folder.glob("*.json*")} == {0}
+    captions = folder.parent / "reports"  # in no open folder, though the pictures are
+    captions.mkdir()
+    (captions / "t.csv").write_text("image,caption\n")
+    with (folder / "curate.toml").open("a") as file:
+        file.write(f'[[sources]]\nname = "shades"\npath = "{captions}/t.csv"\n')
+    model = Model(identity="m", name="qwen", seats=("filters.1",), served=("Q\x7f",))
+    items = kept.read_step(folder, "ask")
+    kept.write_step(folder, "filter", items, [model])
+    runs.curate_review(folder, unreviewed=True)
+    out = Path(runs.curate_publish(folder).folder)
+    assert {one.stat().st_mode & 0o077 for one in (out, *out.rglob("*"))} == {0}
+    card = tomllib.loads((out / "dataset.toml").read_text())
+    assert (card["policy"], card["curated"]["filters"]) == ("credentialed", ["Q\x7f", "qwen"])
+    (folder / "review.json").write_bytes(b"[")
+    with pytest.raises(BadInput, match="review.json"):
+        runs.curate_publish(folder)
+
+
+def test_it_is_published_here_and_where_a_link_leads(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, link = folder.parent / "here", folder.parent / "link"
+    here.mkdir()
+    link.symlink_to(here)
+    runs.curate_publish(folder, link)
+    assert link.is_symlink()
+    monkeypatch.chdir(here)
+    runs.curate_publish(folder, ".")
+    assert (here / "README.md").is_file()
+
+
+def test_a_picture_counts_once_under_its_own_licence(folder: Path) -> None:
+    first, second, *rest = kept.read_step(folder, "collect")
+    other = msgspec.structs.replace(second.candidate, licence="MIT")
+    kept.write_step(folder, "collect", [first, record(other, parents=()), *rest])
+    two = msgspec.structs.replace(
+        curated.item_of(first.candidate),
+        candidates=(first.id, other.id),
+        licences=("CC0-1.0", "MIT"),
+    )
+    kept.write_step(folder, "ask", [record(two, parents=two.candidates)])
+    for step in ("filter", "review"):
+        kept.file_of(folder, step).unlink()
+    runs.curate_review(folder, unreviewed=True)
+    text = (Path(runs.curate_publish(folder).folder) / "README.md").read_text()
+    assert "| CC0-1.0 | 1 |\n| MIT | 1 |" in text

@@ -104,7 +104,7 @@ def _flagged(items: Sequence[Item], rate: float) -> tuple[list[str], float]:
     """Ids of the flagged items, and the largest p among them."""
     from overread.stats import benjamini_hochberg
 
-    paired = _pairs(items)
+    paired = pairs_of(items)
     tested = [
         (item.id, picks)
         for item in items
@@ -116,13 +116,19 @@ def _flagged(items: Sequence[Item], rate: float) -> tuple[list[str], float]:
     return names, max((own for own, q in zip(p, adjusted, strict=True) if q <= rate), default=0.0)
 
 
-def _pairs(items: Sequence[Item]) -> dict[str, list[Item]]:
-    """The pairs of which both items are there."""
+def pairs_of(items: Sequence[Item]) -> dict[str, list[Item]]:
+    """The pairs of which both items are there, and still pairs."""
     found: dict[str, list[Item]] = defaultdict(list)
     for item in items:
         if item.pair:
             found[item.pair].append(item)
-    return {pair: two for pair, two in found.items() if len(two) == 2}
+    return {pair: two for pair, two in found.items() if len(two) == 2 and are_pair(*two)}
+
+
+def are_pair(one: Item, other: Item) -> bool:
+    """Whether two ask the same and differ in the answer: reviewers may have mended one of them."""
+    same = (one.question, one.options) == (other.question, other.options)
+    return same and not set(one.answers) & set(other.answers)
 
 
 def blind_report(items: Iterable[Item], rate: float = 0.1) -> BlindReport:
@@ -144,8 +150,10 @@ def blind_report(items: Iterable[Item], rate: float = 0.1) -> BlindReport:
         )
         low, high = interval.low, interval.high
     names, largest = _flagged(known, rate)
-    paired = _pairs([item for item, _ in own])
-    alone = [picks for item, picks in own if item.pair not in paired]
+    paired = pairs_of([item for item, _ in own])
+    # Those that could be flagged: one whose partner has no replies is not.
+    never = pairs_of(known)
+    alone = [picks for item, picks in own if item.pair not in never]
     return BlindReport(
         n=len(own),
         replies=sum(picks.tries for _, picks in own),

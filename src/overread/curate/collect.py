@@ -69,6 +69,10 @@ def collect(
 ) -> list[Record]:
     """The records of all candidates: what may not be used, what is doubtful, what is selected."""
     options = wanted.options("collect", Options)
+    if not 0 <= options.bits <= likeness.BITS or not 0 <= options.outermost <= 1:
+        raise BadInput(
+            f"{wanted.file} [collect]: bits is 0 to {likeness.BITS}, outermost a share from 0 to 1."
+        )
     permitted = {one.name or Path(one.path).stem: one.permitted for one in wanted.sources}
     lost: list[Record] = []
     usable: list[Candidate] = []

@@ -11,6 +11,7 @@ import msgspec
 from overread import __version__
 from overread.benchmarks.curated import Item
 from overread.case import Measure, Policy, Table, printable
+from overread.curate.blind import pairs_of
 from overread.curate.folder import Made
 from overread.curate.funnel import Stage, why_of
 from overread.curate.records import VERDICTS
@@ -38,6 +39,8 @@ class Sheet(msgspec.Struct, frozen=True, kw_only=True):
     policy: Policy
     rai: dict[str, str]
     items: tuple[Item, ...]
+    # Pictures by licence.
+    licences: dict[str, int]
     counts: dict[str, int]
     left_out: dict[str, dict[str, int]]
     funnel: tuple[Stage, ...]
@@ -69,17 +72,6 @@ class Sheet(msgspec.Struct, frozen=True, kw_only=True):
     def counted(self, name: str) -> Counter[str]:
         """Items by one of their facts."""
         return Counter(str(getattr(item, name)) or "not given" for item in self.items)
-
-    @property
-    def licences(self) -> Counter[str]:
-        """Pictures by licence."""
-        found = {
-            (candidate, licence)
-            for item in self.items
-            for candidate in item.candidates
-            for licence in item.licences
-        }
-        return Counter(licence for _, licence in found)
 
 
 def readme_of(sheet: Sheet) -> str:
@@ -156,10 +148,10 @@ def _body(sheet: Sheet) -> Iterator[str]:
         counts = sheet.counted(name)
         if set(counts) != {"not given"}:
             yield from _counts(name, counts)
-    pairs = Counter(item.pair for item in sheet.items if item.pair)
+    pairs = pairs_of(sheet.items)
     if pairs:
         yield (
-            f"{sum(n > 1 for n in pairs.values()):,} pairs of items ask one question of two "
+            f"{len(pairs):,} pairs of items ask one question of two "
             "pictures with different answers."
         )
         yield ""
@@ -167,7 +159,7 @@ def _body(sheet: Sheet) -> Iterator[str]:
     yield "## Where the pictures come from"
     yield ""
     yield from _counts("collection", Counter(c for i in sheet.items for c in i.collections))
-    yield from _counts("licence", sheet.licences, "pictures")
+    yield from _counts("licence", Counter(sheet.licences), "pictures")
     yield from _review(sheet.reviewed)
     yield from _models(sheet.made)
     yield from _funnel(sheet)

@@ -154,7 +154,7 @@ def _made(
     by: Sequence[str],
     lacks: Sequence[str],
 ) -> Record:
-    answers = tuple(bare_option(answer)[:LONGEST] for answer in item.answers)
+    answers = tuple(bare_option(answer, like=answer)[:LONGEST] for answer in item.answers)
     pool, excluded = kept_proposals(proposals, answers, item.caption)
     many = max(options.options - len(answers), _LEAST_WRONG)
     facts: dict[str, Number] = {f"excluded_{why}": count for why, count in excluded.items()}

@@ -108,9 +108,10 @@ def write_step(
 
 
 def put(folder: Path, name: str, data: bytes) -> None:
-    """Write a file of the folder, whole or not at all."""
+    """Write a file of the folder, whole or not at all; its owner's alone, as the store is."""
     with scratch_folder(folder) as scratch:
         (scratch / name).write_bytes(data)
+        (scratch / name).chmod(0o600)  # captions may be credentialed
         os.replace(scratch / name, folder / name)
 
 

@@ -20,7 +20,9 @@ import msgspec
 from overread.benchmarks.curated import Item
 from overread.benchmarks.letter_parser import LETTERS, read_choice
 from overread.benchmarks.similarity import edit_similarity, rouge_l, words
-from overread.case import Decoding, Table
+from overread.case import BadInput, Decoding, Table
+from overread.curate.blind import are_pair
+from overread.curate.form import owners_of
 from overread.curate.hearing import PROMPTS
 from overread.curate.questions import Heard, Question, Steps, user
 from overread.curate.records import Record
@@ -81,6 +83,8 @@ class _Value(NamedTuple):
 def signs(items: Sequence[Item], wanted: Wanted) -> Steps:
     """Ask for all signs; what was heard is read by `report_of`, and no record comes of it."""
     options = wanted.options("leakage", Options)
+    if options.items < 1 or not 1 <= options.orders <= len(LETTERS):
+        raise BadInput(f"{wanted.file} [leakage]: items is 1 or more, orders 1 to {len(LETTERS)}.")
     drawn = sampled(items, options, wanted)
     yield [
         question
@@ -172,7 +176,7 @@ def partner(item: Item, items: Sequence[Item]) -> Item | None:
     """The other item of its pair: the same question of another picture."""
     if not item.pair:
         return None
-    return next((one for one in items if one.pair == item.pair and one.id != item.id), None)
+    return next((one for one in items if one.pair == item.pair and are_pair(one, item)), None)
 
 
 # ---------------------------------------------------------------- what it says
@@ -282,16 +286,13 @@ def _mean(
     if not values:
         return Sign(model=model, sign=sign, value=None, n=0)
     numbers = np.array([one.value for one in values])
-    owners = [_owner(items[one.item]) for one in values]
+    owner = dict(zip(items, owners_of(list(items.values())), strict=True))
+    owners = [owner[one.item] for one in values]
     order = {owner: number for number, owner in enumerate(dict.fromkeys(owners))}
     mean = float(numbers.mean())
     clusters = np.array([order[owner] for owner in owners])
     found, _ = clustered_mean(mean, numbers, clusters, limits)
     return Sign(model=model, sign=sign, value=mean, n=len(values), low=found.low, high=found.high)
-
-
-def _owner(item: Item) -> str:
-    return item.pair or (item.patients or item.candidates or (item.id,))[0]
 
 
 def table_of(report: Report, name: str) -> Table:

@@ -18,8 +18,8 @@ NO_DERIVATIVES: Final = "no_derivatives"
 UNKNOWN: Final = "licence_unknown"
 MISSING: Final = "licence_missing"
 _VERSION: Final = re.compile(r"[ /_-]*v?\d+(?:\.\d+)+")
-# ND as a part of its own, as in CC-BY-NC-ND and "CC BY-ND 4.0".
-_ND: Final = re.compile(r"\bcc\b.*\bnd\b|/(?:by-nd|by-nc-nd)\b")
+# ND as a part of its own, as in CC-BY-NC-ND, "CC BY-ND 4.0", "by-nd" and "CCBYND4.0".
+_ND: Final = re.compile(r"\bcc\b.*\bnd\b|\b(?:cc)?by[- ]?(?:nc[- ]?)?nd(?![a-z])")
 
 
 def refused(licence: str, permitted: str = "") -> str:

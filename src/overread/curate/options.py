@@ -44,8 +44,13 @@ def bare_option(text: str, like: str = "") -> str:
 
     >>> bare_option("B) Pleural effusion.", like="pneumonia")
     'pleural effusion'
+    >>> bare_option("E. coli", like="C. difficile")
+    'E. coli'
     """
-    words = _MARK.sub("", " ".join(text.split())).rstrip(" .;,")
+    words = " ".join(text.split()).rstrip(" .;,")
+    # Where the answer itself begins so, it is no letter of an option but a genus.
+    if not _MARK.match(like):
+        words = _MARK.sub("", words)
     first, _, _ = words.partition(" ")
     # "CT" and "T2-weighted" are no words that begin with a capital.
     if like and first[1:].islower() and first.isalpha():

@@ -9,13 +9,13 @@ benchmark alone, with its reason.
 from __future__ import annotations
 
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 import msgspec
 
@@ -27,15 +27,18 @@ from overread.curate import leakage
 from overread.curate.blind import blind_report, blind_table
 from overread.curate.croissant import croissant_of
 from overread.curate.datasheet import Sheet, readme_of
+from overread.curate.filtering import Filter
 from overread.curate.form import check_form, form_table
 from overread.curate.funnel import figure_of, funnel_of
-from overread.curate.records import Record, items_of
+from overread.curate.records import Record, candidates_of, items_of
 from overread.curate.review import FILE as REVIEWED
 from overread.curate.review import UNREVIEWED, Reviewed
 from overread.curate.wanted import Wanted
 from overread.plugins import at
 from overread.records import check_folder
 from overread.scratch import scratch_folder
+
+T = TypeVar("T")
 
 ITEMS: Final = "items"
 IMAGES: Final = "images"
@@ -98,6 +101,7 @@ def publish(folder: Path, wanted: Wanted, out: Path, policy: Policy) -> Publishe
     if not items:
         raise BadInput(f"{folder}: no item passed the review, so there is nothing to publish.")
     check_free(out)
+    called, out = out, out.resolve()  # it may be a link, or "."
     out.parent.mkdir(parents=True, exist_ok=True)
     with scratch_folder(out.parent) as scratch:
         made = scratch / out.name
@@ -111,11 +115,14 @@ def publish(folder: Path, wanted: Wanted, out: Path, policy: Policy) -> Publishe
             _pairs(made / target, target, items)
         sheet = _sheet(folder, made, wanted, items, options, policy, counts, left)
         _write_about(made, folder, sheet)
+        if policy == "credentialed":
+            for path in (made, *made.rglob("*")):
+                path.chmod(0o700 if path.is_dir() else 0o600)
         if out.exists():
             os.rename(out, scratch / "before")
         os.rename(made, out)
     return Published(
-        folder=str(out),
+        folder=str(called),
         items=counts,
         left_out=left,
         unreviewed=sum(UNREVIEWED in item.flags for item in items),
@@ -295,15 +302,12 @@ def _sheet(
         policy=policy,
         rai=options.rai,
         items=tuple(items),
+        licences=_licences(folder, items),
         counts=counts,
         left_out=left,
         funnel=tuple(funnel_of(folder)),
         made=kept.made_in(folder),
-        reviewed=(
-            msgspec.json.decode(reviewed.read_bytes(), type=Reviewed)
-            if reviewed.is_file()
-            else Reviewed()
-        ),
+        reviewed=_read(reviewed, Reviewed) if reviewed.is_file() else Reviewed(),
         features={
             target: list(_features(made / target / f"{ITEMS}.parquet"))
             for target, count in counts.items()
@@ -318,16 +322,32 @@ def _sheet(
     )
 
 
+def _licences(folder: Path, items: Sequence[Item]) -> dict[str, int]:
+    """The pictures of the items by licence: an item of two may name two."""
+    shown = {name for item in items for name in item.candidates}
+    found = candidates_of(kept.read_step(folder, "collect"))
+    return Counter(one.licence for one in found if one.id in shown and one.licence)
+
+
 def _checked(folder: Path, wanted: Wanted, items: Sequence[Item]) -> Iterator[Table]:
     """What is known of the set as it goes out: its form, blind readers, signs of leakage."""
     yield form_table(check_form(items, wanted.seed), wanted.name)
-    blind = blind_report(items)
+    blind = blind_report(items, wanted.options("filter", Filter).rate)
     if blind.n:
         yield blind_table(blind, wanted.name)
     path = folder / leakage.FILE
     if path.is_file():
-        found = msgspec.json.decode(path.read_bytes(), type=leakage.Report)
-        yield leakage.table_of(found, wanted.name)
+        yield leakage.table_of(_read(path, leakage.Report), wanted.name)
+
+
+def _read(path: Path, kind: type[T]) -> T:
+    """What an earlier step said of the set."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except msgspec.MsgspecError as error:
+        raise BadInput(
+            f"{path}: {error}. Remove it and run overread curate {path.stem} again."
+        ) from None
 
 
 def _features(path: Path) -> Iterator[str]:
@@ -382,7 +402,8 @@ def _card(sheet: Sheet) -> str:
     """`dataset.toml`: who may see the set, and what every run of it has to say."""
 
     def quoted(text: str) -> str:
-        return msgspec.json.encode(text).decode()  # a TOML basic string is written alike
+        # A TOML basic string is written alike, but for one sign that a served name may have too.
+        return msgspec.json.encode(text).decode().replace("\x7f", "\\u007f")
 
     filters = ", ".join(quoted(name) for name in sheet.filters)
     return "\n".join(

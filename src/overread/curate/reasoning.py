@@ -48,6 +48,7 @@ ROUNDS_FILE: Final = "steps_rounds.csv"
 """What people said on the study's page, read where `rounds` names no other sheet."""
 BY_RULE: Final = "rule:answer"
 _LONGEST: Final = 800
+_VERSIONS: Final = ("first_version", "second_version", "third_version", "fourth_version")
 _STRUCTURE: Final[Mapping[str, list[StepType]]] = PROMPTS["structure"]
 _CONTENTS: Final[Mapping[str, str]] = PROMPTS["contents"]
 _USUAL: Final[tuple[StepType, ...]] = ("modality", "feature", "conclusion")
@@ -142,6 +143,11 @@ def _write(drafts: Sequence[_Draft], wanted: Wanted) -> Rounds:
             f"{wanted.file}: [models] names {len(seats)} under steps and nobody under merge, who "
             'makes one version of theirs. Write merge = "openai:MODEL@URL".'
         )
+    if len(seats) > len(_VERSIONS):
+        raise BadInput(
+            f"{wanted.file}: [models] names {len(seats)} under steps; "
+            f"name at most {len(_VERSIONS)}."
+        )
     by_name = {draft.item.id: draft for draft in drafts}
 
     def read(question: Question, text: str) -> Read:
@@ -177,10 +183,9 @@ def _write(drafts: Sequence[_Draft], wanted: Wanted) -> Rounds:
 
 
 def _merge(item: Item, written: Sequence[Written], seat: str) -> Question:
-    names = ("first_version", "second_version", "third_version", "fourth_version")
     versions = {
         name: "\n".join(f"{kind}: {text}" for kind, text in own.items())
-        for name, own in zip(names, written, strict=False)
+        for name, own in zip(_VERSIONS, written, strict=False)
     }
     text = prompt("merge", {**material_of(item), **versions}, **_words_of(item.task))
     return question_to(seat, item.id, "merge", text, item.pictures)

@@ -109,7 +109,8 @@ def fixed(item: Item, values: Mapping[str, str]) -> Item:
     answers = list(item.answers)
     if item.kind in ("single", "multiple"):
         for place, letter in zip(range(len(options)), LETTERS, strict=False):
-            text = values.get(f"option_{letter}_text", "").strip()
+            # On one line, as all options: they stand below each other.
+            text = " ".join(values.get(f"option_{letter}_text", "").split())
             if text:
                 answers = [text if answer == options[place] else answer for answer in answers]
                 options[place] = text

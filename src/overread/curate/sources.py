@@ -45,6 +45,7 @@ _NAMED: Final[Mapping[str, tuple[str, ...]]] = {
 _BOX: Final = ("box_x", "box_y", "box_w", "box_h")
 _LONGEST_FACT: Final = 200
 _MOST_FACTS: Final = 40
+_MOST_PIXELS: Final = 1_000_000
 
 
 class Lost(NamedTuple):
@@ -129,16 +130,18 @@ def _of_folder(place: Path) -> Iterator[Candidate | Lost]:
             continue
         name = file.relative_to(place).as_posix()
         said = file.with_suffix(".txt")
+        # As a picture, a caption is no link that leaves the folder.
+        has_caption = said.is_file() and said.resolve().is_relative_to(place.resolve())
         yield Candidate(
             picture=Picture(Source(str(place.absolute()), name)),
-            caption=read_text(said).strip() if said.is_file() else "",
+            caption=read_text(said).strip() if has_caption else "",
             labels=(file.parent.name,) if file.parent != place else (),
         )
 
 
 def _of_table(source: Pictures, wanted: Wanted, table: Path) -> Iterator[Candidate | Lost]:
     there = fields_of(table)
-    missing = [theirs for theirs in source.columns.values() if theirs not in there]
+    missing = [name for name in (*source.columns.values(), *source.where) if name not in there]
     strange = [ours for ours in source.columns if ours not in _NAMED]
     if missing or strange:
         what = f'has no column "{missing[0]}"' if missing else f'columns has "{strange[0]}"'
@@ -159,7 +162,8 @@ def _of_table(source: Pictures, wanted: Wanted, table: Path) -> Iterator[Candida
             yield _candidate(row, named, Source(str(table.absolute()), str(number)), boxes)
             continue
         name = row.lenient(named["image"]).strip()
-        lack = unsafe_name(name)
+        mask = row.lenient(named["mask"]).strip() if named["mask"] else ""
+        lack = unsafe_name(name) or (unsafe_name(mask) if mask else None)
         picture = Source(root, "" if lack else name)
         made = _candidate(row, named, picture, boxes)
         yield Lost(made, "no_picture", f"{row.where}: {lack}") if lack else made
@@ -176,7 +180,9 @@ def _candidate(
         given = row.raw(named["labels"])
         cell = str(given) if isinstance(given, str | int) else ""
         parts = given if isinstance(given, list) else cell.replace("|", ";").split(";")
-        labels = tuple(part.strip() for part in parts if isinstance(part, str) and part.strip())
+        # One line each: labels become options, which stand below each other.
+        words = (" ".join(part.split()) for part in parts if isinstance(part, str))
+        labels = tuple(filter(None, words))
     used = {*named.values(), *_BOX}
     facts = {
         name: row.lenient(name).strip()
@@ -188,7 +194,7 @@ def _candidate(
         picture=Picture(picture),
         caption=text("caption"),
         labels=labels,
-        boxes=tuple(own or _box_of(row, text("box_label") or "; ".join(labels))),
+        boxes=tuple(own or _box_of(row, " ".join(text("box_label").split()) or "; ".join(labels))),
         mask=Source(picture.root, text("mask")) if text("mask") else None,
         patient=text("patient"),
         modality=text("modality"),
@@ -204,7 +210,7 @@ def _box_of(row: Fields, label: str) -> list[LabelledBox]:
     """The box of a row that has its four columns as numbers above 0."""
     if any(not row.lenient(side).strip() for side in _BOX):
         return []
-    x, y, w, h = (round(row.number(side)) for side in _BOX)
+    x, y, w, h = (_pixels(row, side) for side in _BOX)
     return [LabelledBox(label, Box(x, y, w, h))] if w > 0 and h > 0 else []
 
 
@@ -212,7 +218,13 @@ def _boxes(table: Path) -> dict[str, list[LabelledBox]]:
     """Boxes by picture, of a table with image, label, x, y, w and h."""
     found: dict[str, list[LabelledBox]] = defaultdict(list)
     for row in read_fields(table, ("image", "label", "x", "y", "w", "h")):
-        x, y, w, h = (round(row.number(side)) for side in "xywh")
+        x, y, w, h = (_pixels(row, side) for side in "xywh")
         if w > 0 and h > 0:
-            found[row.text("image")].append(LabelledBox(row.text("label"), Box(x, y, w, h)))
+            label = " ".join(row.text("label").split())
+            found[row.text("image")].append(LabelledBox(label, Box(x, y, w, h)))
     return found
+
+
+def _pixels(row: Fields, side: str) -> int:
+    need = f"it is a number of pixels, at most {_MOST_PIXELS:,}"
+    return round(row.number(side, need, low=-_MOST_PIXELS, high=_MOST_PIXELS))

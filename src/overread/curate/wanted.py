@@ -162,8 +162,11 @@ def read_wanted(folder: Path) -> Wanted:
         wanted = msgspec.convert({**given, "home": folder.absolute()}, Wanted)
     except msgspec.ValidationError as error:
         raise BadInput(f"{path}: {error}. Mend it.") from None
-    if not wanted.name.strip() or set(wanted.name) & set("|@/\\\n"):
+    if not wanted.name.strip() or set(wanted.name) & set("|@/\\") or not wanted.name.isprintable():
         raise BadInput(f'{path}: name is "{wanted.name[:60]}"; it is a text without | @ / or \\.')
+    few = [one for one in wanted.sources if one.take is not None and one.take < 1]
+    if few:
+        raise BadInput(f"{path}: take of {few[0].path} is {few[0].take}; it is 1 or more.")
     if not 0 <= wanted.seed <= _LARGEST_SEED:
         raise BadInput(f"{path}: seed is {wanted.seed}; it is from 0 to {_LARGEST_SEED}.")
     known = benchmarks_for_items()

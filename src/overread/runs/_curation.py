@@ -74,7 +74,7 @@ def curate_step(
     given: Sequence[Content] = candidates_of(found) or items_of(found)
     if not given:
         raise BadInput(f"{place}: nothing passed {upstream}, so {step} has nothing to do.")
-    policy = policy_of_set(given)
+    policy = policy_of_set(given, wanted)
     seats = _opened(wanted, roles, policy, models or {})
     with _desk(place / kept.STORE, wanted, policy, tell) as (store, studio, dataset):
         asked = Rounds(store, studio, dataset, seats, watch, tell)
@@ -129,7 +129,7 @@ def curate_leakage(
     wanted = read_wanted(place)
     wanted.seats("leakage")
     items = items_of(kept.read_step(place, kept.upstream_of(place, "leakage")))
-    policy = policy_of_set(items)
+    policy = policy_of_set(items, wanted)
     seats = _opened(wanted, leakage.ROLES, policy, models or {})
     with _desk(place / kept.STORE, wanted, policy, tell) as (store, studio, dataset):
         asked = Rounds(store, studio, dataset, seats, watch, tell)
@@ -149,19 +149,25 @@ def curate_publish(folder: str | Path, out: str | Path | None = None) -> Publish
     wanted = read_wanted(place)
     there = kept.steps_there(place)
     items = items_of(kept.read_step(place, there[-1])) if there else []
-    return publish(place, wanted, target, policy_of_set(items))
+    return publish(place, wanted, target, policy_of_set(items, wanted))
 
 
 # ---------------------------------------------------------------- who may be asked
 
 
-def policy_of_set(contents: Sequence[Content]) -> Policy:
-    """Who may see these: the strictest card of all the folders their pictures stand in now."""
+def policy_of_set(contents: Sequence[Content], wanted: Wanted) -> Policy:
+    """Who may see these: the strictest card of all the folders their pictures stand in now, and of
+    those their captions, labels and boxes were read from.
+    """
     held: dict[str, set[str]] = defaultdict(set)
     for content in contents:
         pictures = (content.picture,) if isinstance(content, Candidate) else content.pictures
         for source in (one for picture in pictures for one in _sources(picture)):
             held[source.root].add(source.name)
+    for one in wanted.sources:
+        paths = () if one.path.startswith("phantom:") else (one.path,)
+        for path in (*paths, *filter(None, (one.boxes,))):
+            held[str(wanted.place(path).absolute())].add("")
     return policy_of(*(held_at(Path(root), sorted(names)) for root, names in sorted(held.items())))
 
 

@@ -134,7 +134,7 @@ def _make(
         root=below,
         name=f"{wanted.name}-{below.name}-{number}",
         seed=wanted.seed,
-        policy=policy_of_set(list(by_name.values())),
+        policy=policy_of_set(list(by_name.values()), wanted),
         slides_of=slides,
     )
     raise Unfinished(

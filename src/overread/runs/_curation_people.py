@@ -128,6 +128,12 @@ def _reviewed(
             f"{'an' if options.auditor else 'no'} auditor. Write reviewers = "
             '["anna", "ben"] and auditor = "carla".'
         )
+    if not 2 <= options.each <= len(options.reviewers) or options.auditor in options.reviewers:
+        raise BadInput(
+            f"{wanted.file}: [review] each is {options.each}, and {options.auditor} is auditor. "
+            f"Each item is reviewed by 2 to {len(options.reviewers)}, and the auditor is none of "
+            "them."
+        )
     read = _settled(below, options)
     new = [one for one in screens if one.id not in read.verdicts]
     if not new:
@@ -145,7 +151,7 @@ def _reviewed(
         reasons=options.reasons,
         seed=wanted.seed,
         welcome=options.welcome,
-        policy=policy_of_set([shown[one.id] for one in new]),
+        policy=policy_of_set([shown[one.id] for one in new], wanted),
         slides_of=lambda one: _slides(shown, one),
     )
     raise Unfinished(
