@@ -29,7 +29,7 @@ OWN_KINDS = (*CANDIDATES, "audit", "form")
 """Kinds of tasks that are no benchmark's."""
 # What stands beside readers' names in links and tables, and beside questions in sheets.
 # Truth is a reader in iMRMC's list mode.
-_NO_READERS = frozenset(f"{ORGANISER} readers himself truth".split())
+_NO_READERS = frozenset(f"{ORGANISER} readers himself truth case cluster".split())
 _NO_QUESTIONS = frozenset({NOTE, "display", "pictures", "question"})
 
 
