@@ -122,6 +122,18 @@ def test_a_page_stays_its_reader_s_where_another_opens_his_link_in_the_same_brow
     assert [(one.reader, one.value) for one in journal.answers(every=True)] == [("ben", "yes")]
 
 
+def test_a_link_may_be_clicked_on_a_page_of_mail(study):
+    """A strict cookie is not sent where another site's page leads to, by way of a redirect too."""
+
+    async def act(links, origin):
+        async with client() as session:
+            async with session.get(links.readers["anna"], allow_redirects=False) as reply:
+                assert (reply.status, reply.headers["Location"]) == (303, "/read")
+                assert "; HttpOnly; SameSite=Lax; Path=/" in reply.headers["Set-Cookie"]
+
+    when_served(study, act)
+
+
 def test_displays_of_another_session_are_as_if_they_were_not_there(study):
     later = [t for t in study.schedule if t.reader == "anna" and t.session == 2]
 

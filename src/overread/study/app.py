@@ -145,8 +145,10 @@ class _Desk:
                 found = name
         if found is None:
             raise Refused(403, "This link opens nothing. Ask whoever sent it.")
+        # Lax: links are clicked on a page of mail, and from another site a strict cookie would not
+        # go along to /read. What writes is the page itself all the same (`_own_page`).
         cookie = (
-            f"{self._cookie}={found}.{self._seal(found)}; HttpOnly; SameSite=Strict; Path=/; "
+            f"{self._cookie}={found}.{self._seal(found)}; HttpOnly; SameSite=Lax; Path=/; "
             f"Max-Age=31536000{self._secure}"
         )
         place = "/organiser" if found == ORGANISER else "/read"
