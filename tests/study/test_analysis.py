@@ -124,6 +124,8 @@ def test_a_model_is_held_against_each_reader_on_the_same_cases():
     assert all(m.value == pytest.approx(m.beside[0] - m.beside[1]) for m in found)
     assert all((m.low <= 0 <= m.high) == (m.p > 0.05) for m in found)
     assert all(m.q >= m.p for m in found)
+    # Of what their q is; models against all readers are another family.
+    assert {m.family for m in found} == {"accuracy: models against readers"}
 
 
 def test_with_three_readers_something_is_said_of_others():

@@ -126,10 +126,10 @@ def test_a_link_may_be_clicked_on_a_page_of_mail(study):
     """A strict cookie is not sent where another site's page leads to, by way of a redirect too."""
 
     async def act(links, origin):
-        async with client() as session:
-            async with session.get(links.readers["anna"], allow_redirects=False) as reply:
-                assert (reply.status, reply.headers["Location"]) == (303, "/read")
-                assert "; HttpOnly; SameSite=Lax; Path=/" in reply.headers["Set-Cookie"]
+        link = links.readers["anna"]
+        async with client() as session, session.get(link, allow_redirects=False) as reply:
+            assert (reply.status, reply.headers["Location"]) == (303, "/read")
+            assert "; HttpOnly; SameSite=Lax; Path=/" in reply.headers["Set-Cookie"]
 
     when_served(study, act)
 

@@ -142,6 +142,18 @@ def test_the_sample_is_the_seeds(tmp_path):
     assert chosen(3, "c") != chosen(4, "d")
 
 
+def test_sessions_and_their_order_are_the_seeds_too(tmp_path):
+    """Names of displays are not, and decide nothing."""
+
+    def order(name):
+        study = made(tmp_path / name)
+        key = open_key(study.folder, "test")
+        shown = [(turn, key[turn.display]) for turn in study.schedule]
+        return [(t.reader, t.session, k.case, k.condition, k.iteration) for t, k in shown]
+
+    assert order("a") == order("b")
+
+
 def test_names_of_displays_are_never_the_same_twice(tmp_path):
     first, second = (made(tmp_path / name).displays for name in ("a", "b"))
     assert not set(first) & set(second)

@@ -260,10 +260,11 @@ def conditions_apart(readings: Sequence[Reading], margin: float | None = None) -
             family = f"right under {name} against {names[0]}"
             alone = [
                 paired(
-                    Measure(reader=reader, measure="diff_right", by=by, family=family),
+                    Measure(reader=reader, measure="diff_right", by=by),
                     table[at, number],
                     table[0, number],
                     owners,
+                    family=family,
                 )
                 for number, reader in enumerate(readers)
             ]
@@ -295,7 +296,9 @@ def _by_orh(record: Measure, found: stats.MultiReader | None) -> Measure:
     if found is None:
         return remarked(record, "no interval: nothing varies")
     low, high = max(-1.0, found.low), min(1.0, found.high)
-    record = replace(record, value=found.effect, se=found.se, low=low, high=high, p=found.p)
+    record = replace(
+        record, value=found.effect, se=found.se, low=low, high=high, p=found.p, against=0.0
+    )
     df = round(found.df) if np.isfinite(found.df) else None
     record = with_method(record, Method(kind="orh", of=f"{found.readers} readers", t=df))
     # Three or four readers that differ much are told apart too often (docs/reader-studies.md).
@@ -340,13 +343,10 @@ def differences(
         alone, together = [], []
         for model in models:
             for reader in readers:
-                record = Measure(
-                    reader=model,
-                    measure=f"diff_{measure}",
-                    by={"versus": reader},
-                    family=f"{measure}: models against readers",
-                )
-                alone.append(paired(record, columns[model], columns[reader], clusters))
+                record = Measure(reader=model, measure=f"diff_{measure}", by={"versus": reader})
+                one, other = columns[model], columns[reader]
+                family = f"{measure}: models against readers"
+                alone.append(paired(record, one, other, clusters, family=family))
             record = Measure(
                 reader=model,
                 measure=f"diff_{measure}",
