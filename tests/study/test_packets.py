@@ -225,6 +225,12 @@ def test_a_study_is_made_once(study):
         ),
         ('name = "a"\nreaders = ["x"]\n[[task]]\nkind = "review"', "needs a table of candidates"),
         ('name = "a"\nreaders = ["x"]\n[[task]]\nkind = "audit"', "needs study ="),
+        (
+            'name = "a"\nreaders = ["x"]\n[[task]]\nkind = "audit"\nstudy = "b"\n'
+            '[[task]]\nkind = "boxes"',
+            "audit is a study of its own",
+        ),
+        ('name = "a"\nreaders = ["cluster"]\n[[task]]\nkind = "boxes"', 'be called "cluster"'),
         ('name = "a"\nreaders = ["x"]\n[[task]]\nkind = "form"\nframes = 1', "2 to 400"),
         ('name = "a"\nreaders = ["x"]\nwho = 1\n[[task]]\nkind = "boxes"', "who"),
         ('name = "a"\nreaders = ["x"]\nwashout_days = -1\n[[task]]\nkind = "form"', "washout"),
