@@ -280,3 +280,12 @@ def test_patients_of_unlike_sizes_take_little_more_memory_than_those_of_one():
     alike = np.repeat(np.arange(1_000), 20)
     unlike = np.repeat(np.arange(2_000), draw.integers(1, 40, 2_000))[:20_000]
     assert peak(unlike) < 10 * peak(alike)
+
+
+def test_two_patients_of_ten_thousand_cases_do_not_fill_the_memory():
+    hits, owners = np.arange(10_000) < 6_000, np.arange(10_000) >= 6_000
+    tracemalloc.start()
+    clustered_share(hits, owners)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 50e6

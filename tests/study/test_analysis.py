@@ -9,17 +9,20 @@ import polars as pl
 import pytest
 
 from overread import stats
+from overread.benchmarks.people import Ask
 from overread.measuring.notes import FEW_CLUSTERS
 from overread.stats import cohen_kappa, weighted_kappa
 from overread.study import Journal, Task, open_key
 from overread.study.analysis import (
     PEOPLE,
+    Reading,
     agreements,
     conditions_apart,
     differences,
     form_shares,
     readings_of,
 )
+from overread.study.packets import Key
 from support.studies import design, filled, made
 
 
@@ -84,6 +87,25 @@ def test_what_models_are_asked_too_is_not_counted_as_a_form(readings):
     assert list(form_shares(readings)) == []
 
 
+def test_answers_that_not_every_display_offers_are_told_apart():
+    """Letters, as many as an item has options: C and D are no agreement, whatever came first."""
+    found = []
+    for at in range(12):
+        letters = tuple("AB" if at == 0 else "ABCDE")
+        ask = Ask(name="right", text="Which?", kind="choice", options=letters)
+        key = Key(display=f"d{at}", task=1, kind="review", case=f"c{at:02}", patient=f"p{at}")
+        for reader, other in (("anna", "C"), ("ben", "D")):
+            found.append(Reading(reader, "review", key, ask, other if at % 2 else "A"))
+    (kappa,) = [one for one in agreements(found) if one.measure == "kappa"]
+    assert kappa.value == pytest.approx(1 / 3)
+    shares = {(one.reader, one.by["answer"]): (one.k, one.n) for one in form_shares(found)}
+    assert (shares["anna", "A"], shares["anna", "C"], shares["ben", "C"]) == (
+        (6, 12),
+        (6, 11),
+        (0, 11),
+    )
+
+
 def values(people: int, cases: int = 60) -> dict[str, pl.DataFrame]:
     """A model that is right on all but every tenth case; people who err on one more each."""
     rows = []
@@ -102,6 +124,8 @@ def test_a_model_is_held_against_each_reader_on_the_same_cases():
     assert all(m.value == pytest.approx(m.beside[0] - m.beside[1]) for m in found)
     assert all((m.low <= 0 <= m.high) == (m.p > 0.05) for m in found)
     assert all(m.q >= m.p for m in found)
+    # Of what their q is; models against all readers are another family.
+    assert {m.family for m in found} == {"accuracy: models against readers"}
 
 
 def test_with_three_readers_something_is_said_of_others():

@@ -101,6 +101,39 @@ def test_a_link_opens_nothing_of_another_reader(study):
     when_served(study, act)
 
 
+def test_a_page_stays_its_reader_s_where_another_opens_his_link_in_the_same_browser(study):
+    """Displays are the same for all: else anna's page would show ben's answers and add to them."""
+
+    async def act(links, origin):
+        async with client() as session:
+            await let_in(session, links.readers["anna"])
+            display = (await state_of(session, origin))["order"][0]
+            await let_in(session, links.readers["ben"])
+            assert (await put(session, origin, display, {"answer": "yes"}))[0] == 200
+            session.headers["Overread-Reader"] = "anna"
+            status, says = await put(session, origin, display, {"answer": "no"}, revision=1)
+            assert (status, "Open your own again" in says) == (403, True)
+            for path in ("/state", f"/display/{display}"):
+                async with session.get(origin + path) as reply:
+                    assert reply.status == 403
+
+    when_served(study, act)
+    journal = Journal(study.folder, read_only=True)
+    assert [(one.reader, one.value) for one in journal.answers(every=True)] == [("ben", "yes")]
+
+
+def test_a_link_may_be_clicked_on_a_page_of_mail(study):
+    """A strict cookie is not sent where another site's page leads to, by way of a redirect too."""
+
+    async def act(links, origin):
+        link = links.readers["anna"]
+        async with client() as session, session.get(link, allow_redirects=False) as reply:
+            assert (reply.status, reply.headers["Location"]) == (303, "/read")
+            assert "; HttpOnly; SameSite=Lax; Path=/" in reply.headers["Set-Cookie"]
+
+    when_served(study, act)
+
+
 def test_displays_of_another_session_are_as_if_they_were_not_there(study):
     later = [t for t in study.schedule if t.reader == "anna" and t.session == 2]
 

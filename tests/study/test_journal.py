@@ -263,6 +263,7 @@ def test_an_answer_is_kept_in_the_words_of_its_question(ask, value, kept):
         (Ask(name="a", text=""), "perhaps"),
         (Ask(name="a", text="", kind="scale", options=("1", "2")), "3"),
         (Ask(name="a", text="", kind="number", most=30), "31"),
+        (Ask(name="a", text="", kind="number", most=30), "9" * 5_000),
         (Ask(name="a", text="", kind="number", most=30), "٣"),
         (Ask(name="a", text="", kind="text"), "a\0b"),
         (Ask(name="a", text="", kind="several", options=("a", "b"), least=2), "a"),

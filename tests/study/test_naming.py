@@ -28,6 +28,8 @@ def masked(text: str) -> tuple[str, int]:
         ("By Claude 3.5 Sonnet, in 4 days", f"By {MASK}, in 4 days"),
         ("DeepSeek-V3.2-Exp. Answer: A", f"{MASK}. Answer: A"),
         ("chatgpt\nAnswer: B", f"{MASK}\nAnswer: B"),
+        ("As GPT-4o, or GPT4o-mini", f"As {MASK}, or {MASK}"),
+        ("I am GPT\u20115.1 and gpt-4o-mini", f"I am {MASK} and {MASK}"),
         ("model-a says, own-net too", f"{MASK} says, {MASK} too"),
     ],
 )

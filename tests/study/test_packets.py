@@ -142,6 +142,18 @@ def test_the_sample_is_the_seeds(tmp_path):
     assert chosen(3, "c") != chosen(4, "d")
 
 
+def test_sessions_and_their_order_are_the_seeds_too(tmp_path):
+    """Names of displays are not, and decide nothing."""
+
+    def order(name):
+        study = made(tmp_path / name)
+        key = open_key(study.folder, "test")
+        shown = [(turn, key[turn.display]) for turn in study.schedule]
+        return [(t.reader, t.session, k.case, k.condition, k.iteration) for t, k in shown]
+
+    assert order("a") == order("b")
+
+
 def test_names_of_displays_are_never_the_same_twice(tmp_path):
     first, second = (made(tmp_path / name).displays for name in ("a", "b"))
     assert not set(first) & set(second)
@@ -213,6 +225,12 @@ def test_a_study_is_made_once(study):
         ),
         ('name = "a"\nreaders = ["x"]\n[[task]]\nkind = "review"', "needs a table of candidates"),
         ('name = "a"\nreaders = ["x"]\n[[task]]\nkind = "audit"', "needs study ="),
+        (
+            'name = "a"\nreaders = ["x"]\n[[task]]\nkind = "audit"\nstudy = "b"\n'
+            '[[task]]\nkind = "boxes"',
+            "audit is a study of its own",
+        ),
+        ('name = "a"\nreaders = ["cluster"]\n[[task]]\nkind = "boxes"', 'be called "cluster"'),
         ('name = "a"\nreaders = ["x"]\n[[task]]\nkind = "form"\nframes = 1', "2 to 400"),
         ('name = "a"\nreaders = ["x"]\nwho = 1\n[[task]]\nkind = "boxes"', "who"),
         ('name = "a"\nreaders = ["x"]\nwashout_days = -1\n[[task]]\nkind = "form"', "washout"),

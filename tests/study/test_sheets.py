@@ -7,8 +7,9 @@ import stat
 
 import pytest
 
+from overread import runs
 from overread.case import BadInput
-from overread.study import Journal, Task, open_key
+from overread.study import Candidate, Journal, Task, open_key, open_study
 from overread.study.sheets import read_sheet, write_imrmc, write_sheets
 from support.studies import SECRETS, design, filled, made
 
@@ -60,6 +61,28 @@ def test_a_filled_sheet_is_taken_as_if_it_had_been_read_on_the_page(study, sheet
 def test_cells_left_empty_are_no_answers(study, sheets):
     taken = read_sheet(sheets / "anna" / "session-1" / "task-1.csv", study, "anna")
     assert not any(taken.values())
+
+
+def test_a_sheet_takes_back_what_it_makes_no_question_as_the_page_does(tmp_path):
+    """What was to be mended does not stay behind when the item is kept after all."""
+    one = Candidate(id="i", question="What?", options=("a", "b"), answer="a")
+    runs.study_of_candidates(tmp_path / "s", [one], "review", ["anna"], root=tmp_path)
+    study = open_study(tmp_path / "s")
+    (display,) = study.displays
+    journal = Journal(study.folder)
+    mended = {"decision": "fix", "reasons": "other", "question_text": "Which?"}
+    journal.put("anna", display, mended)
+    write_sheets(tmp_path / "sheets", study, journal)
+    path = tmp_path / "sheets" / "anna" / "session-1" / "task-1.csv"
+    fill(path, decision="keep", reasons="", question_text="")
+    taken = read_sheet(path, study, "anna")
+    assert [journal.take("anna", taken) for _ in range(2)] == [(0, 3, 0), (0, 0, 1)]
+    assert {q: given.value for q, given in journal.of_display("anna", display).items()} == {
+        "decision": "keep",
+        "reasons": "",
+        "question_text": "",
+    }
+    journal.close()
 
 
 def test_sessions_are_apart_so_that_none_is_sent_before_its_time(study, sheets):
@@ -131,4 +154,9 @@ def test_a_sheet_says_what_may_be_answered_and_when_it_is_asked(tmp_path):
         read_sheet(path, study, "anna")
     fill(path, decision="drop", reasons="licence; ambiguous")
     ((values),) = read_sheet(path, study, "anna").values()
-    assert values == {"decision": "drop", "reasons": "ambiguous\nlicence"}
+    # What a drop makes no question is taken back, should it have been answered before.
+    assert values == {
+        "decision": "drop",
+        "reasons": "ambiguous\nlicence",
+        **dict.fromkeys(("question_text", "option_A_text", "option_B_text", "right"), ""),
+    }

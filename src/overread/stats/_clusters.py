@@ -36,6 +36,9 @@ _ONE_SIDE: Final = 0.07
 _AT_A_TIME: Final = 4_096
 # So many of the largest numbers of hits are looked at before all others.
 _FIRST: Final = 8
+# Kinds of clusters of fewer cases than this are counted, of larger ones sorted: there are as many
+# as its square.
+_WIDE: Final = 256
 
 
 def clustered_share(hits: ArrayLike, clusters: ArrayLike | Clusters) -> tuple[Interval, float]:
@@ -108,9 +111,14 @@ def _upper(hits: NDArray[np.int64], sizes: NDArray[np.int64]) -> tuple[float, fl
         return 1.0, float(wilson_bounds(int(hits.sum()) / n, float(n))[1])
     # Clusters of as many hits and cases are one kind.
     wide = int(sizes.max()) + 1
-    many = np.bincount(hits * wide + sizes)
-    codes = np.flatnonzero(many)
-    return _upper_of_kinds(wide, codes.tobytes(), many[codes].tobytes())
+    kinds = hits * wide + sizes
+    if wide <= _WIDE:
+        many = np.bincount(kinds)
+        codes = np.flatnonzero(many)
+        many = many[codes]
+    else:
+        codes, many = np.unique(kinds, return_counts=True)
+    return _upper_of_kinds(wide, codes.tobytes(), many.tobytes())
 
 
 # Many numbers of a study are of the same hits.

@@ -7,6 +7,7 @@ against several readers.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from math import nan, sqrt
@@ -68,7 +69,8 @@ def readings_of(study: Opened, answers: Iterable[Given], key: Mapping[str, Key])
 def form_shares(readings: Sequence[Reading]) -> Iterator[Measure]:
     """How often each answer to a choice was given: of each reader, overall and by what is known.
 
-    Of several options that are chosen together each has a share of its own.
+    Of several options that are chosen together each has a share of its own. Where displays offer
+    different answers, an answer's share is of those that offer it.
 
     Groups are the finding, and the model where a display was about one. Whoever could not tell
     counts among all. Questions that models are asked too are measured as models are.
@@ -94,14 +96,33 @@ def form_shares(readings: Sequence[Reading]) -> Iterator[Measure]:
                 if one.key.facts.get(fact):
                     groups.setdefault(((fact, one.key.facts[fact]),), []).append(one)
         for by, some in groups.items():
-            for word in own[0].ask.answers or own[0].ask.options:
+            for word in _words(own):
+                offered = [one for one in some if word in _offered(one)]
+                if not offered:
+                    continue
                 record = Measure(
                     reader=reader,
                     measure=f"{task}_{question}",
                     by={"answer": word, **dict(by)},
                 )
-                hits = [word in one.value.split("\n") for one in some]
-                yield _share(record, hits, _patients(some))
+                hits = [word in one.value.split("\n") for one in offered]
+                yield _share(record, hits, _patients(offered))
+
+
+def _offered(one: Reading) -> tuple[str, ...]:
+    return one.ask.answers or one.ask.options
+
+
+def _words(some: Sequence[Reading]) -> list[str]:
+    """The answers of a question, of which not every display need offer all.
+
+    What one display of many offers alone, as an item's own options, has no share worth the name.
+    """
+    offered = Counter(
+        word for ask in {one.key.display: one for one in some}.values() for word in _offered(ask)
+    )
+    alone = len({one.key.display for one in some}) == 1
+    return [word for word, count in offered.items() if count > 1 or alone]
 
 
 # ---------------------------------------------------------------- agreement
@@ -160,7 +181,9 @@ def _agreement(
     if ask.kind == "several":
         return
     weighted = ask.kind == "scale"
-    words = {word: at for at, word in enumerate(ask.answers or ("<", "=", ">"))}
+    # Displays need not offer the same: letters, as many as an item has options.
+    known = dict.fromkeys(word for pair in shared for one in pair for word in one.ask.answers)
+    words = {word: at for at, word in enumerate(known or ("<", "=", ">"))}
     x, y = (np.array([words.get(str(word), -1) for word in some]) for some in (a, b))
 
     def kappa(keep: np.ndarray) -> float:
@@ -237,10 +260,11 @@ def conditions_apart(readings: Sequence[Reading], margin: float | None = None) -
             family = f"right under {name} against {names[0]}"
             alone = [
                 paired(
-                    Measure(reader=reader, measure="diff_right", by=by, family=family),
+                    Measure(reader=reader, measure="diff_right", by=by),
                     table[at, number],
                     table[0, number],
                     owners,
+                    family=family,
                 )
                 for number, reader in enumerate(readers)
             ]
@@ -272,7 +296,9 @@ def _by_orh(record: Measure, found: stats.MultiReader | None) -> Measure:
     if found is None:
         return remarked(record, "no interval: nothing varies")
     low, high = max(-1.0, found.low), min(1.0, found.high)
-    record = replace(record, value=found.effect, se=found.se, low=low, high=high, p=found.p)
+    record = replace(
+        record, value=found.effect, se=found.se, low=low, high=high, p=found.p, against=0.0
+    )
     df = round(found.df) if np.isfinite(found.df) else None
     record = with_method(record, Method(kind="orh", of=f"{found.readers} readers", t=df))
     # Three or four readers that differ much are told apart too often (docs/reader-studies.md).
@@ -317,13 +343,10 @@ def differences(
         alone, together = [], []
         for model in models:
             for reader in readers:
-                record = Measure(
-                    reader=model,
-                    measure=f"diff_{measure}",
-                    by={"versus": reader},
-                    family=f"{measure}: models against readers",
-                )
-                alone.append(paired(record, columns[model], columns[reader], clusters))
+                record = Measure(reader=model, measure=f"diff_{measure}", by={"versus": reader})
+                one, other = columns[model], columns[reader]
+                family = f"{measure}: models against readers"
+                alone.append(paired(record, one, other, clusters, family=family))
             record = Measure(
                 reader=model,
                 measure=f"diff_{measure}",

@@ -31,6 +31,8 @@ from overread.study.packets import TRAINING, Display, Opened, links_of
 
 _MOST_BODY: Final = 200_000
 _MOST_SECONDS: Final = 86_400.0
+# By which a page says whose it is, once it knows.
+_PAGE_OF: Final = "Overread-Reader"
 _NAME: Final = re.compile(r"[0-9a-f]{16}")
 _PICTURE: Final = re.compile(r"[0-9a-f]{16}\.(png|jpg)")
 _TYPES: Final = {"png": "image/png", "jpg": "image/jpeg"}
@@ -120,6 +122,9 @@ class _Desk:
         reader = self._known(request)
         if reader is None:
             raise Refused(403, "Open the link that you were given.")
+        # Readers may share a browser: a page stays that of the reader who opened it.
+        if request.headers.get(_PAGE_OF, reader) != reader:
+            raise Refused(403, "Another reader's link was opened here since. Open your own again.")
         if request.method == "PUT":
             self._own_page(request)
         elif request.method not in ("GET", "HEAD"):
@@ -140,8 +145,10 @@ class _Desk:
                 found = name
         if found is None:
             raise Refused(403, "This link opens nothing. Ask whoever sent it.")
+        # Lax: links are clicked on a page of mail, and from another site a strict cookie would not
+        # go along to /read. What writes is the page itself all the same (`_own_page`).
         cookie = (
-            f"{self._cookie}={found}.{self._seal(found)}; HttpOnly; SameSite=Strict; Path=/; "
+            f"{self._cookie}={found}.{self._seal(found)}; HttpOnly; SameSite=Lax; Path=/; "
             f"Max-Age=31536000{self._secure}"
         )
         place = "/organiser" if found == ORGANISER else "/read"

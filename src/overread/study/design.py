@@ -29,7 +29,7 @@ OWN_KINDS = (*CANDIDATES, "audit", "form")
 """Kinds of tasks that are no benchmark's."""
 # What stands beside readers' names in links and tables, and beside questions in sheets.
 # Truth is a reader in iMRMC's list mode.
-_NO_READERS = frozenset(f"{ORGANISER} readers himself truth".split())
+_NO_READERS = frozenset(f"{ORGANISER} readers himself truth case cluster".split())
 _NO_QUESTIONS = frozenset({NOTE, "display", "pictures", "question"})
 
 
@@ -122,6 +122,9 @@ def read_design(path: Path) -> Design:
     design = replace(design, task=once)
     if not design.task:
         raise BadInput(f'{path}: there is no [[task]]. Add one, as kind = "presence".')
+    # What an auditor says is of another study's tasks, and would be counted among this one's own.
+    if len(design.task) > 1 and any(task.kind == "audit" for task in design.task):
+        raise BadInput(f"{path}: kind audit is a study of its own. Take the other tasks out.")
     if not (0 <= design.washout_days <= 3650):
         raise BadInput(f"{path}: washout_days is {design.washout_days}; from 0 to 3650.")
     if design.edition not in ("corrected", "authors"):

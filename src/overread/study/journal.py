@@ -251,6 +251,8 @@ class Journal:
             before = self.of_display(reader, display)
             for question, value in values.items():
                 stood = before[question].value if question in before else ""
+                if not stood and not value:
+                    continue
                 new += not stood
                 same += stood == value
                 changed += stood not in ("", value)

@@ -17,8 +17,8 @@ from overread.benchmarks.people import ForPeople
 MASK = "[model]"
 # What a version looks like behind a name: "-4o", " 2.5 Pro", "3-VL-32B", ":latest".
 _VERSION = (
-    r"(?:[-_:/.]?\w*\d[\w.]*\w|[-_:/.]?\d|[-_]\w+| \d[\w.]*\w| \d"
-    r"| (?:pro|flash|mini|nano|opus|sonnet|haiku)\b)*"
+    r"(?:[-_:/.\u2010\u2011]?\w*\d[\w.]*\w|[-_:/.\u2010\u2011]?\d|[-_\u2010\u2011]\w+"
+    r"| \d[\w.]*\w| \d| (?:pro|flash|mini|nano|opus|sonnet|haiku)\b)*"
 )
 
 
@@ -38,10 +38,17 @@ def unnamed(
     own = [label for label in labels if re.search(r"[\d:/_-]", label)]
     own += [part for label in own for part in re.split("[:/]", label) if re.search(r"[\d_-]", part)]
     words = sorted({*names, *own}, key=len, reverse=True)
-    pattern = "|".join(re.escape(word).replace(r"\ ", r"[\s-]?") for word in words)
-    known = re.compile(rf"(?<![^\W_])(?:{pattern})(?![^\W\d_]){_VERSION}", re.IGNORECASE)
+    pattern = "|".join(map(_spelt, words))
+    # Letters may follow a number ("4o"), not a word.
+    ends = r"(?:(?<=\d)[^\W\d_]*|(?![^\W\d_]))"
+    known = re.compile(rf"(?<![^\W_])(?:{pattern}){ends}{_VERSION}", re.IGNORECASE)
     for one in screens:
         texts = tuple((heading, known.sub(MASK, text)) for heading, text in one.texts)
         if texts != one.texts:
             found()
         yield msgspec.structs.replace(one, texts=texts)
+
+
+def _spelt(word: str) -> str:
+    """A name however its blanks and hyphens are set; hyphens that do not break are hyphens too."""
+    return re.escape(word).replace(r"\ ", r"[\s-]?").replace(r"\-", r"[-\u2010\u2011]")

@@ -246,14 +246,19 @@ def as_published(
             places[session] += 1
 
 
-def ordered(turns: Iterable[Turn], seed: int) -> list[Turn]:
-    """Each reader's sessions, each in an order of its own."""
+def ordered(turns: Iterable[Turn], keys: Iterable[Key], seed: int) -> list[Turn]:
+    """Each reader's sessions, each in an order of its own, by what displays show: names are no
+    draw of the seed's."""
+    shows = {
+        one.display: f"{one.task}|{one.unit or one.case}|{one.condition}|{one.iteration}"
+        for one in keys
+    }
     grouped: dict[tuple[str, int], list[Turn]] = defaultdict(list)
     for turn in turns:
         grouped[turn.reader, turn.session].append(turn)
     found: list[Turn] = []
     for (reader, session), some in sorted(grouped.items()):
-        some.sort(key=lambda turn: lot("place", seed, f"{reader}|{session}|{turn.display}"))
+        some.sort(key=lambda turn: lot("place", seed, f"{reader}|{session}|{shows[turn.display]}"))
         found += [msgspec.structs.replace(turn, place=at) for at, turn in enumerate(some)]
     return found
 
@@ -339,7 +344,7 @@ def make_study(
                 for key in own
                 if key.training
             ]
-        schedule = [*ordered(turns, design.seed), *settled]
+        schedule = [*ordered(turns, keys, design.seed), *settled]
         schedule.sort(key=lambda turn: (turn.reader, turn.session, turn.place))
         displays.sort(key=lambda display: display.id)  # their order must tell nothing
         keys.sort(key=lambda key: key.display)

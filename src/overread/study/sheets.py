@@ -107,6 +107,8 @@ def read_sheet(path: Path, study: Opened, reader: str) -> dict[str, dict[str, st
                     f"{path} row {line}: {question} is answered, and asked only where "
                     f"{ask.where[0]} is {wanted}. Empty the cell."
                 )
+            if ask.where and ask.where[0] in found[name] and not ask.is_asked(found[name]):
+                found[name][question] = ""  # what this makes no question any more, as on the page
     return found
 
 

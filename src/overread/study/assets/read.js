@@ -21,9 +21,11 @@ function make(tag, given, ...inside) {
 class Said extends Error { constructor(status, text) { super(text); this.status = status; } }
 
 async function once(path, body) {
-  const options = {cache: "no-store", credentials: "same-origin"};
+  // Whose page this is: should somebody open another link in this browser, it is refused from then on.
+  const options = {cache: "no-store", credentials: "same-origin", headers: state ? {"Overread-Reader": state.reader} : {}};
   if (body !== undefined) {
-    Object.assign(options, {method: "PUT", headers: {"Content-Type": "application/json"}, body: JSON.stringify(body)});
+    options.headers["Content-Type"] = "application/json";
+    Object.assign(options, {method: "PUT", body: JSON.stringify(body)});
   }
   const reply = await fetch(path, options);
   if (!reply.ok) throw new Said(reply.status, (await reply.text()).trim());
@@ -66,6 +68,7 @@ function display(id) {
 
 async function begin() {
   state = await steadily("/state");
+  document.title = `${state.title}: ${state.reader}`;
   ahead.clear();
   cleared();
   if (state.session === null) return say("Everything is read. Thank you.", "You may close this page.");
