@@ -24,7 +24,7 @@ from overread.case import (
     Source,
     Trial,
 )
-from overread.engine import Sources, Store, Studio, Tally, ask, desk
+from overread.engine import Sources, Store, Studio, Tally, ask, desk, on_ray
 from overread.engine.crew import Wanted
 from overread.engine.desk import LETTER, Desk
 from overread.engine.on_ray import Cluster, Seated, _letters, check, shares
@@ -336,3 +336,32 @@ def test_messages_stay_below_what_ray_would_keep_in_its_object_store() -> None:
 def test_what_cannot_be_is_refused_in_a_line(address, actors, said) -> None:
     with pytest.raises(BadInput, match=said):
         check(address, actors)
+
+
+class Nodes:
+    """A cluster that was begun elsewhere, as Ray tells of it."""
+
+    def __init__(self, *addresses: str) -> None:
+        self.addresses = addresses
+
+    def is_initialized(self) -> bool:
+        return True
+
+    def cluster_resources(self) -> dict[str, float]:
+        return {"CPU": 4.0}
+
+    def nodes(self) -> list[dict[str, Any]]:
+        return [{"Alive": True, "NodeManagerAddress": one} for one in self.addresses]
+
+
+def test_questions_of_a_credentialed_set_go_to_no_node_at_a_public_address(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seated = Seated("a", opened, dict, False)
+    monkeypatch.setattr(on_ray, "_ray", lambda: Nodes("10.0.0.1", "8.8.8.8"))
+    with pytest.raises(
+        BadInput, match=r"credentialed and 8\.8\.8\.8 \(a node of the Ray cluster\)"
+    ):
+        Cluster([seated])._begin()
+    for guard in (Guard("open"), Guard("credentialed", ("8.8.8.8",))):
+        Cluster([seated], guard=guard)._begin()

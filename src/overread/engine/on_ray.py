@@ -29,6 +29,7 @@ import overread
 from overread.case import BadInput, Fact, Limits
 from overread.engine.crew import Failed, Hire, Queue, Settled, Tally, Wanted
 from overread.engine.desk import CHUNK, LETTER, Desk, Opening, Opens, Taken
+from overread.readers import Guard
 from overread.scratch import scratch_folder
 
 _IN_HAND = 1024  # most trials an actor has at once
@@ -74,6 +75,10 @@ class _Gone(Exception):
     """The actor is another than the one that was given trials."""
 
 
+# Who says nothing of a data set has a credentialed one.
+_CLOSED: Final = Guard()
+
+
 class Cluster:
     """Ray, begun when somebody is first asked something; and everybody's actors."""
 
@@ -84,8 +89,10 @@ class Cluster:
         address: str | None = None,
         actors: int | None = None,
         tell: Callable[[str], None] | None = None,
+        guard: Guard = _CLOSED,
     ) -> None:
         check(address, actors)
+        self._guard = guard
         self._seated = {one.name: one for one in seated}
         self._address, self._actors = address, actors
         self._tell = tell or (lambda line: None)
@@ -148,7 +155,11 @@ class Cluster:
                     "Start one with ray start --head, or leave --address out."
                 ) from None
         has: Mapping[str, float] = ray.cluster_resources()
-        self._nodes = sum(1 for node in ray.nodes() if node["Alive"])
+        nodes = [str(node["NodeManagerAddress"]) for node in ray.nodes() if node["Alive"]]
+        for node in nodes:  # questions travel to every one of them
+            if not self._guard.allows(node, node):
+                raise BadInput(self._guard.refusal(node, "a node of the Ray cluster"))
+        self._nodes = len(nodes)
         self._gpus = int(has.get("GPU", 0))
         each = max(self._actors or 0, self._nodes, self._gpus, 2) * len(self._seated)
         # Explicit, and never all of them: an actor that finds no room would wait for ever.

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from overread.case import BadInput
-from overread.readers import PythonReader
-from overread.runs._environment import environment
+from overread.case import BadInput, Policy
+from overread.readers import Guard, PythonReader
+from overread.runs._environment import environment, load_config
 from overread.runs._opening import Seat, Tell
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Engine(msgspec.Struct, frozen=True):
             option = "--address" if self.address is not None else "--actors"
             raise BadInput(f"{option} goes with --engine ray. Give both, or leave it out.")
 
-    def cluster(self, seats: Sequence[Seat], tell: Tell | None) -> Cluster | None:
+    def cluster(self, seats: Sequence[Seat], policy: Policy, tell: Tell | None) -> Cluster | None:
         """Who settles the trials of these readers and judges; None for this process."""
         self.check()
         if self.name == "local":
@@ -57,7 +57,8 @@ class Engine(msgspec.Struct, frozen=True):
             for seat in seats
             if seat.opens is not None
         ]
-        return Cluster(seated, address=self.address, actors=self.actors, tell=tell)
+        guard = Guard(policy, load_config().share_with)
+        return Cluster(seated, address=self.address, actors=self.actors, tell=tell, guard=guard)
 
 
 LOCAL: Final = Engine()

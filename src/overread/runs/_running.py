@@ -247,7 +247,7 @@ class Asking:
         controls = self._judging.checked if self._judging is not None else []
         checked = [Enrolment(identity=one.identity, label=one.name) for one in controls]
         work.store.enrol([*who, *checked], work.dataset, fresh=fresh)
-        self._cluster = self._engine.cluster(self._seats, tell)
+        self._cluster = self._engine.cluster(self._seats, work.bench.policy, tell)
         interrupted = _asking.run_async(
             _asking.ask_in_turn(self._rounds(watch), self._seats, work, tell, self._cluster)
         )
