@@ -35,7 +35,7 @@ from overread.case import (
 )
 from overread.engine import Sources, Store, Studio, ask
 from overread.engine.studio import digests
-from overread.imaging import Opened, _png, _render, pixels, render
+from overread.imaging import Opened, _own_png, _png, _render, pixels, render
 from support.readers import Scripted
 
 
@@ -209,7 +209,7 @@ def test_replies_given_to_the_same_pixels_in_other_bytes_are_served(
 
     with monkeypatch.context() as before:
         before.setattr(_png, "png", pillows)
-        before.setattr(_png, "own_png", lambda data, name, operations: None)
+        before.setattr(_own_png, "own_png", lambda data, name, operations: None)
         with studio_of(tmp_path) as studio:
             kept, sent = asked(studio)
     assert (kept, len(sent)) == (0, 24)

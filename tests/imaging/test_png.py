@@ -17,7 +17,8 @@ from PIL import Image
 
 from overread.case import BadInput, Box, Fill, Inline, Picture, Resize, Within
 from overread.imaging import ENCODER, open_image, pixels, render
-from overread.imaging._png import own_png, png
+from overread.imaging._own_png import own_png
+from overread.imaging._png import png
 from support.timing import cpu_seconds
 
 pytestmark = pytest.mark.filterwarnings("error")

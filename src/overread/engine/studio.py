@@ -20,7 +20,9 @@ import msgspec
 import overread.case as oc
 from overread import imaging
 from overread.case import BadInput, Clip, Inline, Overlay, Request, Shown, ShownClip, Source
+from overread.engine.darkroom import Darkroom
 from overread.imaging import RENDERER, Cache, Place, is_archive, place, stamp
+from overread.imaging.darkroom import Order
 
 # ---------------------------------------------------------------- names
 #
@@ -118,6 +120,7 @@ def reply_key(
 # ---------------------------------------------------------------- what a reader is shown
 
 _MOST_REFUSED = 1024
+_MANY = 32  # files that are not known yet
 
 
 class Studio:
@@ -134,6 +137,7 @@ class Studio:
         self._making: dict[bytes, asyncio.Future[Shown | ShownClip]] = {}
         self._opening: dict[Source | Inline, asyncio.Future[Shown | ShownClip]] = {}
         self._refused: dict[bytes, str] = {}
+        self._darkroom = Darkroom()
 
     async def show(
         self, request: Request, digest: bytes, pictures: Mapping[Slot, bytes]
@@ -159,12 +163,22 @@ class Studio:
         """Read what must be read to name these requests; whether there was anything."""
         unknown = list(self.sources.unknown(requests))
         loop = asyncio.get_running_loop()
+        if len(unknown) >= _MANY:
+            lacking = await loop.run_in_executor(self.pool, self.sources.lacking, unknown)
+            await asyncio.gather(*[self._named(*one) for one in lacking])
+            unknown = list(self.sources.unknown(requests))
         # A share for each thread: handing one file over costs as much as digesting it.
         shares = [unknown[at :: self.threads] for at in range(min(self.threads, len(unknown)))]
         await asyncio.gather(
             *[loop.run_in_executor(self.pool, self.sources.learn, one) for one in shares]
         )
         return bool(unknown)
+
+    async def _named(self, source: Source, at: Place) -> None:
+        if self._darkroom.takes(source, at.size):
+            looked = await self._darkroom.look(Order(source.root, source.name))
+            if looked.source:
+                self.sources.take(source, at, looked.source)
 
     async def _rendered_once(self, picture: Slot, key: bytes) -> Shown | ShownClip:
         """Render in a thread; those who ask meanwhile await it without a thread of their own.
@@ -180,14 +194,28 @@ class Studio:
         if self.films is None and isinstance(picture, Clip):
             self.films = imaging.Films()  # not for runs of pictures alone: it loads the decoders
         if making is None:
-            making = asyncio.get_running_loop().run_in_executor(
-                self.pool, self.cache.get, key, lambda: self._rendered(picture, key)
-            )
+            making = asyncio.ensure_future(self._begun(picture, key))
             self._making[key] = making
             self._opening.setdefault(picture.source, making)
             making.add_done_callback(lambda done: self._made(picture, key, done))
         # Shielded: one reader's stopping must not take the picture away from another.
         return await asyncio.shield(making)
+
+    async def _begun(self, picture: Slot, key: bytes) -> Shown | ShownClip:
+        """As it stands in its file where that is what is sent; else made of it in a thread."""
+        source = picture.source
+        if (
+            isinstance(picture, oc.Picture)
+            and isinstance(source, Source)
+            and imaging.may_stand(picture)
+            and self._darkroom.takes(source, self.sources.size(source))
+        ):
+            looked = await self._darkroom.look(Order(source.root, source.name, picture.operations))
+            if looked.own and looked.source == self.sources(source):
+                return self.cache.get(key, lambda: Shown("image/png", looked.own))
+        return await asyncio.get_running_loop().run_in_executor(
+            self.pool, self.cache.get, key, lambda: self._rendered(picture, key)
+        )
 
     def _made(self, picture: Slot, key: bytes, done: asyncio.Future[Shown | ShownClip]) -> None:
         self._making.pop(key, None)
@@ -217,9 +245,11 @@ class Studio:
         self.cache.forget()
         self.opened.forget()
         self.films = None
+        self._darkroom.close()
 
     def close(self) -> None:
         self.pool.shutdown(wait=False, cancel_futures=True)
+        self._darkroom.close()
 
 
 # ----------- Digests of image files and clips, read once and kept by (path, size, times and inode)
@@ -254,6 +284,28 @@ class Sources:
         for source in sources:
             with suppress(BadInput):
                 self(source)
+
+    def lacking(self, sources: Sequence[Source | Inline]) -> list[tuple[Source, Place]]:
+        """Those files among these whose digest nobody knows, and where they stand."""
+        found = []
+        for source in sources:
+            if isinstance(source, Source):
+                with suppress(BadInput):
+                    at = self._looked_up(source)
+                    if not at.digest:
+                        found.append((source, at))
+        return found
+
+    def take(self, source: Source | Inline, at: Place, digest: bytes) -> Place:
+        """Know the digest of a file that stands there."""
+        self._fresh.append((at.kept_as, at.size, at.mark, digest, self._dataset))
+        file = msgspec.structs.replace(at, digest=digest)
+        self._remember(source, file)
+        return file
+
+    def size(self, source: Source) -> int:
+        """Bytes of the file that holds it."""
+        return self._file(source).size
 
     def peek(self, source: Source | Inline) -> bytes | None:
         """The digest if it is known without reading the file."""
@@ -300,10 +352,7 @@ class Sources:
         if file is None:
             file = self._looked_up(source)
             if not file.digest:
-                file = msgspec.structs.replace(file, digest=imaging.digest(source))
-                row = (file.kept_as, file.size, file.mark, file.digest, self._dataset)
-                self._fresh.append(row)
-                self._remember(source, file)
+                file = self.take(source, file, imaging.digest(source))
         return file
 
     def _looked_up(self, source: Source | Inline) -> Place:

@@ -42,6 +42,7 @@ __all__ = [
     "lossless_clip",
     "masks_of",
     "matched_boxes",
+    "may_stand",
     "mirrored_share",
     "nifti_package",
     "open_image",
@@ -100,6 +101,7 @@ if TYPE_CHECKING:
         RENDERER,
         Opened,
         has_film,
+        may_stand,
         open_image,
         pixels,
         render,
@@ -119,7 +121,7 @@ _MODULES = {
     "_headers": "YEARS_OF DicomFacts Footage Unplayable bare_message check_masks dicom_facts "
     "film_size is_dicom probe_dicom probe_nifti probe_video",
     "_nifti": "nifti_package",
-    "_render": "ENCODER RENDERER Opened has_film open_image pixels render render_film",
+    "_render": "ENCODER RENDERER Opened has_film may_stand open_image pixels render render_film",
     "_video": "lossless_clip",
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names.split()}

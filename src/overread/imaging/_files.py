@@ -230,10 +230,10 @@ def digest(source: Source | Inline) -> bytes:
     DICOM file it names how such files are shown, too.
     """
     if isinstance(source, Inline):
-        return _of_bytes(source.data)
+        return digest_of(source.data)
     held = _holder(source.root)
     if held is not None:
-        return held.place(source.name).digest or _of_bytes(held.read(source.name))
+        return held.place(source.name).digest or digest_of(held.read(source.name))
     path = locate(source, folder=True)
     with unreadable_refused(source.name):
         if path.is_dir():
@@ -248,7 +248,8 @@ def digest(source: Source | Inline) -> bytes:
             return _named(hashlib.file_digest(file, "sha256").digest()[:16], head)
 
 
-def _of_bytes(data: bytes) -> bytes:
+def digest_of(data: bytes) -> bytes:
+    """What `digest` says of a file of these bytes."""
     return _named(hashlib.sha256(data).digest()[:16], data[:132])
 
 

@@ -73,8 +73,8 @@ def render(picture: oc.Picture, opened: Opened | None = None) -> Shown:
     sizing = tuple(takewhile(lambda o: isinstance(o, oc.Resize | oc.Within), picture.operations))
     rest = picture.operations[len(sizing) :]
     data = b""
-    if quality is None and not rest:
-        from overread.imaging._png import own_png
+    if may_stand(picture):
+        from overread.imaging._own_png import own_png
 
         data = read(source)
         own = own_png(data, name, sizing)
@@ -95,6 +95,13 @@ def render(picture: oc.Picture, opened: Opened | None = None) -> Shown:
     for operation in rest:
         image = applied(image, operation)
     return encoded(image, quality)
+
+
+def may_stand(picture: oc.Picture) -> bool:
+    """Whether its file may be what is sent of it: nothing but a size is asked for."""
+    return picture.wire == "png" and all(
+        isinstance(one, oc.Resize | oc.Within) for one in picture.operations
+    )
 
 
 def has_film(picture: oc.Picture) -> bool:

@@ -16,11 +16,9 @@ What is not kept is drawn by a process of its own beside other work (`renderer.p
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
-import weakref
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import suppress
 from hashlib import sha256
 from importlib.metadata import version
@@ -30,6 +28,7 @@ from xml.etree.ElementTree import Element, ParseError, fromstring
 
 import msgspec
 
+from overread.beside import Beside
 from overread.case import BadInput, Figure
 from overread.files import read_bytes
 from overread.report.markup import escaped, shown
@@ -90,8 +89,8 @@ class Drawings:
         self._kept = {one.of: one.svg for one in kept if one.digest == _digest(one.svg)}
         self._version = version("vl-convert-python")
         self._taken: dict[str, str] = {}
-        self._renderer: _Renderer | None = None
-        self._ahead: dict[str, Future[str]] = {}
+        self._renderer: Beside | None = None
+        self._ahead: dict[str, Future[bytes]] = {}
 
     @classmethod
     def kept_in(cls, folder: Path) -> Drawings:
@@ -116,13 +115,13 @@ class Drawings:
                 self._start()
                 if self._renderer is None:
                     return
-                self._ahead[of] = self._renderer.draw(spec)
+                self._ahead[of] = self._renderer.ask(spec.encode())
 
     def _start(self) -> None:
         # Where a renderer runs in this process, none need be started.
         if self._renderer is None and "vl_convert" not in sys.modules:
             with suppress(OSError):
-                self._renderer = _Renderer()
+                self._renderer = Beside("overread.report.renderer")
 
     def _digest_of(self, spec: str) -> str:
         return _digest(f"{self._version} {spec}")
@@ -137,7 +136,8 @@ class Drawings:
             self._taken[of] = self._kept[of]
             return root
         ahead = self._ahead.pop(of, None)
-        self._taken[of] = (ahead.result() if ahead is not None else "") or labelled.svg(_GROUND)
+        drawn = ahead.result().decode() if ahead is not None else ""
+        self._taken[of] = drawn or labelled.svg(_GROUND)
         return fromstring(self._taken[of])  # noqa: S314
 
     def write(self, folder: Path) -> None:
@@ -154,43 +154,6 @@ def _labelled(figure: Figure) -> Figure:
     """The figure as a page has it drawn: marks get labels that say what they show."""
     config = figure.spec.get("config", {}) | {"aria": True}
     return msgspec.structs.replace(figure, spec=figure.spec | {"config": config})
-
-
-class _Renderer:
-    """`renderer.py` in a process of its own, which ends with whoever has it, or when we do."""
-
-    def __init__(self) -> None:
-        script = Path(__file__).with_name("renderer.py")
-        self._process = subprocess.Popen(  # noqa: S603
-            [sys.executable, "-P", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="drawings")
-        weakref.finalize(self, _end, self._process, self._thread)
-
-    def draw(self, spec: str) -> Future[str]:
-        """The drawing when it is there; empty where the process could not make it."""
-        return self._thread.submit(_drawn_by, self._process, spec.encode())
-
-
-def _drawn_by(process: subprocess.Popen[bytes], spec: bytes) -> str:
-    assert process.stdin is not None
-    assert process.stdout is not None
-    with suppress(OSError, ValueError):  # it is gone
-        process.stdin.write(len(spec).to_bytes(4) + spec)
-        process.stdin.flush()
-        size = int.from_bytes(process.stdout.read(4))
-        return process.stdout.read(size).decode()
-    return ""
-
-
-def _end(process: subprocess.Popen[bytes], thread: ThreadPoolExecutor) -> None:
-    thread.shutdown()
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None:
-            with suppress(OSError):
-                pipe.close()
-    process.kill()
-    process.wait()
 
 
 def _digest(text: str) -> str:

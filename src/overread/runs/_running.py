@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 # A display of the readers' tallies for as long as they are asked: (name, tally, total, spec).
 Watch = Callable[[list[tuple[str, Tally, int, ReaderSpec]]], AbstractContextManager[None]]
 _SHOWN = 5
+# So few cases may be asked about in the time that the renderer of figures takes to start.
+_SOON = 5_000
 
 
 class Unfinished(Exception):
@@ -142,10 +144,12 @@ def run(
         stack.enter_context(beacon.lit(at_once=live is not None))
         if live is not None:
             live(folder)
+        drawings = Drawings.kept_in(folder)
+        if n_cases <= _SOON:
+            drawings.warm_up()  # beside asking, on another core
         asking.ask(who, beacon.watch(watch), tell, fresh=fresh)
         beacon.measuring = True
-        drawings = Drawings.kept_in(folder)
-        drawings.warm_up()  # beside the tables and the numbers, on another core
+        drawings.warm_up()
         with records.folder_being_written(folder, bench.policy, whole=True) as scratch:
             _opening.write_left_out(scratch, bench)
             rows = (
