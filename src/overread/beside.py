@@ -17,6 +17,7 @@ from contextlib import suppress
 from typing import IO
 
 _LENGTH = 4  # bytes of it before a message
+_PIPE = 1 << 20  # bytes that lie ready: else each side waits for the other every 64 kB
 
 
 class Beside:
@@ -28,6 +29,7 @@ class Beside:
             [sys.executable, "-P", "-m", module],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            pipesize=_PIPE,
             process_group=0,  # a Ctrl-C is for whoever asks
         )
         # One that writes and one that reads, so that a message waits there when one is answered.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from contextlib import suppress
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
@@ -18,11 +19,10 @@ from overread.case import Source
 from overread.imaging import is_archive
 from overread.imaging.darkroom import Looked, Order
 
-# A few are looked at here in the time that a process takes to start.
-_FEW = 32
+# A few files are looked at here in the time that a process takes to start.
+MANY = 32
 _SMALL = 1 << 20  # bytes of a file; what takes longer is better shared among threads
-# Files in a message, and messages on their way: while one is answered the next lies ready.
-_AT_ONCE, _AHEAD = 32, 2
+_AT_ONCE = 16  # files in a message
 _answers = msgspec.msgpack.Decoder(list[Looked])
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -41,51 +41,48 @@ class Darkroom:
     def __init__(self) -> None:
         self._beside: Beside | None = None
         self._closed = (os.cpu_count() or 1) == 1
-        self._met = 0
         self._waiting: list[_Waiting] = []
-        self._under_way = 0
 
-    def takes(self, source: Source, size: int) -> bool:
-        """Whether to have this file looked at here: small ones, once there are many."""
-        if self._closed or size > _SMALL or source.name[-4:].lower() != ".png":
-            return False
-        if is_archive(source.root):
-            return False
-        self._met += 1
-        if self._met == _FEW + 1:
+    def open(self) -> bool:
+        """Start the process, for many files are to be looked at; whether it was there before."""
+        if self._beside is not None:
+            return True
+        if not self._closed:
             with suppress(OSError):
                 self._beside = Beside("overread.imaging.darkroom")
-        return self._beside is not None
+        return False
+
+    def takes(self, source: Source, size: int) -> bool:
+        """Whether to have this file looked at here: a small one, once the process is there."""
+        if self._beside is None or size > _SMALL or source.name[-4:].lower() != ".png":
+            return False
+        return not is_archive(source.root)
 
     def look(self, order: Order) -> asyncio.Future[Looked]:
-        """What there is to say of a file, once those before it were looked at."""
-        looked: asyncio.Future[Looked] = asyncio.get_running_loop().create_future()
+        """What there is to say of a file, once those before it were looked at.
+
+        Orders go out together and at once, so that the process never waits for this one.
+        """
+        loop = asyncio.get_running_loop()
+        looked: asyncio.Future[Looked] = loop.create_future()
+        if not self._waiting:
+            loop.call_soon(self._send)
         self._waiting.append(_Waiting(order, looked))
-        if self._under_way < _AHEAD:
-            self._send()
         return looked
 
     def _send(self) -> None:
-        these, self._waiting = self._waiting[:_AT_ONCE], self._waiting[_AT_ONCE:]
-        assert self._beside is not None
-        try:
-            message = _encode([one.order for one in these])
-        except UnicodeEncodeError:  # a name that is not UTF-8
-            message = _encode([])
-        self._under_way += 1
-        answered = asyncio.wrap_future(self._beside.ask(message))
-        answered.add_done_callback(lambda done: self._answered(these, done))
-
-    def _answered(self, these: list[_Waiting], done: asyncio.Future[bytes]) -> None:
-        self._under_way -= 1
-        if self._waiting:
-            self._send()
-        data = b"" if done.cancelled() else done.result()
-        found = _answers.decode(data) if data else []
-        found += [Looked()] * (len(these) - len(found))
-        for one, looked in zip(these, found, strict=True):
-            if not one.looked.done():  # whoever waited was cancelled
-                one.looked.set_result(looked)
+        waiting, self._waiting = self._waiting, []
+        for first in range(0, len(waiting), _AT_ONCE):
+            these = waiting[first : first + _AT_ONCE]
+            try:
+                message = _encode([one.order for one in these])
+            except UnicodeEncodeError:  # a name that is not UTF-8
+                message = _encode([])
+            if self._beside is None:  # closed meanwhile
+                _tell(these, b"")
+            else:
+                answered = asyncio.wrap_future(self._beside.ask(message))
+                answered.add_done_callback(partial(_answered, these))
 
     def close(self) -> None:
         """End the process: nobody asks any more."""
@@ -93,3 +90,15 @@ class Darkroom:
         if self._beside is not None:
             self._beside.close()
             self._beside = None
+
+
+def _answered(these: list[_Waiting], done: asyncio.Future[bytes]) -> None:
+    _tell(these, b"" if done.cancelled() else done.result())
+
+
+def _tell(these: list[_Waiting], data: bytes) -> None:
+    found = _answers.decode(data) if data else []
+    found += [Looked()] * (len(these) - len(found))
+    for one, looked in zip(these, found, strict=True):
+        if not one.looked.done():  # whoever waited was cancelled
+            one.looked.set_result(looked)

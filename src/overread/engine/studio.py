@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from hashlib import blake2b
@@ -20,8 +20,8 @@ import msgspec
 import overread.case as oc
 from overread import imaging
 from overread.case import BadInput, Clip, Inline, Overlay, Request, Shown, ShownClip, Source
-from overread.engine.darkroom import Darkroom
-from overread.imaging import RENDERER, Cache, Place, is_archive, place, stamp
+from overread.engine.darkroom import MANY, Darkroom
+from overread.imaging import RENDERER, Cache, Place, is_archive, may_stand, place, stamp
 from overread.imaging.darkroom import Order
 
 # ---------------------------------------------------------------- names
@@ -120,7 +120,6 @@ def reply_key(
 # ---------------------------------------------------------------- what a reader is shown
 
 _MOST_REFUSED = 1024
-_MANY = 32  # files that are not known yet
 
 
 class Studio:
@@ -138,6 +137,7 @@ class Studio:
         self._opening: dict[Source | Inline, asyncio.Future[Shown | ShownClip]] = {}
         self._refused: dict[bytes, str] = {}
         self._darkroom = Darkroom()
+        self._not_as_they_stand: set[Source] = set()  # by what the darkroom said
 
     async def show(
         self, request: Request, digest: bytes, pictures: Mapping[Slot, bytes]
@@ -161,24 +161,48 @@ class Studio:
 
     async def digest(self, requests: list[Request]) -> bool:
         """Read what must be read to name these requests; whether there was anything."""
-        unknown = list(self.sources.unknown(requests))
+        unknown = self.sources.unknown(requests)
+        if not unknown:
+            return False
+        if len(unknown) >= MANY and self._darkroom.open():  # while it starts, threads read
+            await self._look(requests, unknown)
         loop = asyncio.get_running_loop()
-        if len(unknown) >= _MANY:
-            lacking = await loop.run_in_executor(self.pool, self.sources.lacking, unknown)
-            await asyncio.gather(*[self._named(*one) for one in lacking])
-            unknown = list(self.sources.unknown(requests))
+        files = list(unknown)
         # A share for each thread: handing one file over costs as much as digesting it.
-        shares = [unknown[at :: self.threads] for at in range(min(self.threads, len(unknown)))]
+        shares = [files[at :: self.threads] for at in range(min(self.threads, len(files)))]
         await asyncio.gather(
             *[loop.run_in_executor(self.pool, self.sources.learn, one) for one in shares]
         )
-        return bool(unknown)
+        return True
 
-    async def _named(self, source: Source, at: Place) -> None:
-        if self._darkroom.takes(source, at.size):
-            looked = await self._darkroom.look(Order(source.root, source.name))
-            if looked.source:
-                self.sources.take(source, at, looked.source)
+    async def _look(self, requests: list[Request], unknown: set[Source | Inline]) -> None:
+        """Have small files looked at by the darkroom; what may be sent of them as it is, is kept.
+
+        So such a file is read once, for its name and for what is sent. Those that it knows are no
+        longer among the unknown.
+        """
+        sources, darkroom = self.sources, self._darkroom
+        standing = {p.source: p for request in requests for p in request.pictures if may_stand(p)}
+        lacking = await asyncio.get_running_loop().run_in_executor(
+            self.pool, sources.lacking, unknown
+        )
+        looked = []
+        for source, at in lacking.items():
+            if at.digest:
+                unknown.discard(source)
+            elif darkroom.takes(source, at.size):
+                picture = standing.get(source)
+                sizing = None if picture is None else picture.operations
+                looked.append((source, at, darkroom.look(Order(source.root, source.name, sizing))))
+        for source, at, coming in looked:
+            found = await coming
+            if found.source:
+                sources.take(source, at, found.source)
+                unknown.discard(source)
+            if found.own:
+                self.cache.get(picture_digest(standing[source], sources), found.shown)
+            elif source in standing:
+                self._not_as_they_stand.add(source)
 
     async def _rendered_once(self, picture: Slot, key: bytes) -> Shown | ShownClip:
         """Render in a thread; those who ask meanwhile await it without a thread of their own.
@@ -204,15 +228,17 @@ class Studio:
     async def _begun(self, picture: Slot, key: bytes) -> Shown | ShownClip:
         """As it stands in its file where that is what is sent; else made of it in a thread."""
         source = picture.source
-        if (
+        if source in self._not_as_they_stand:
+            self._not_as_they_stand.discard(source)
+        elif (
             isinstance(picture, oc.Picture)
             and isinstance(source, Source)
-            and imaging.may_stand(picture)
+            and may_stand(picture)
             and self._darkroom.takes(source, self.sources.size(source))
         ):
             looked = await self._darkroom.look(Order(source.root, source.name, picture.operations))
             if looked.own and looked.source == self.sources(source):
-                return self.cache.get(key, lambda: Shown("image/png", looked.own))
+                return self.cache.get(key, looked.shown)
         return await asyncio.get_running_loop().run_in_executor(
             self.pool, self.cache.get, key, lambda: self._rendered(picture, key)
         )
@@ -285,15 +311,13 @@ class Sources:
             with suppress(BadInput):
                 self(source)
 
-    def lacking(self, sources: Sequence[Source | Inline]) -> list[tuple[Source, Place]]:
-        """Those files among these whose digest nobody knows, and where they stand."""
-        found = []
+    def lacking(self, sources: Iterable[Source | Inline]) -> dict[Source, Place]:
+        """Where those files among these stand that are there, with the digests that are known."""
+        found = {}
         for source in sources:
             if isinstance(source, Source):
                 with suppress(BadInput):
-                    at = self._looked_up(source)
-                    if not at.digest:
-                        found.append((source, at))
+                    found[source] = self._looked_up(source)
         return found
 
     def take(self, source: Source | Inline, at: Place, digest: bytes) -> Place:

@@ -10,14 +10,14 @@ from __future__ import annotations
 import msgspec
 
 from overread.beside import serve
-from overread.case import BadInput, Operation, Source
+from overread.case import BadInput, Operation, Shown, Source
 from overread.imaging._budget import budgeted
 from overread.imaging._files import digest_of, read
 from overread.imaging._own_png import own_png
 
 
 class Order(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A file below a folder; and where it is to be shown, in which size."""
+    """A file below a folder; and where its own bytes may be what is sent, in which size."""
 
     root: str
     name: str
@@ -25,7 +25,7 @@ class Order(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Looked(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What a source of these bytes is called in keys, and the bytes to send as they stand.
+    """What a source of these bytes is called in keys, and the bytes to send as they stand, named.
 
     Empty where the file cannot be read, or is not what would be sent: whoever makes a picture of it
     says why.
@@ -33,6 +33,13 @@ class Looked(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     source: bytes = b""
     own: bytes = b""
+    digest: bytes = b""
+
+    def shown(self) -> Shown:
+        """The picture as it is sent, whose digest need not be taken again."""
+        shown = Shown("image/png", self.own)
+        shown.__dict__["digest"] = self.digest
+        return shown
 
 
 _orders = msgspec.msgpack.Decoder(list[Order])
@@ -55,7 +62,9 @@ def looked_at(order: Order) -> Looked:
 def _looked_at(order: Order) -> Looked:
     data = read(Source(order.root, order.name))
     own = None if order.sizing is None else own_png(data, order.name, order.sizing)
-    return Looked(digest_of(data), own or b"")
+    if own is None:
+        return Looked(digest_of(data))
+    return Looked(digest_of(data), own, Shown("image/png", own).digest)
 
 
 if __name__ == "__main__":

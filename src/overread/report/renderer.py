@@ -7,6 +7,8 @@ else: here it starts on another core, and draws there. `drawings.py` starts this
 
 from __future__ import annotations
 
+import os
+
 from vl_convert import vegalite_to_svg
 
 from overread.beside import serve
@@ -21,5 +23,6 @@ def answer(specification: bytes) -> bytes:
 
 
 if __name__ == "__main__":
+    os.nice(10)  # while questions are asked it takes what they leave
     vegalite_to_svg('{"mark": "point"}')  # it starts with the first
     serve(answer)

@@ -32,12 +32,11 @@ from overread.runs._opening import Seat, Tell
 
 if TYPE_CHECKING:
     from overread.engine.on_ray import Cluster
+    from overread.report import Drawings
 
 # A display of the readers' tallies for as long as they are asked: (name, tally, total, spec).
 Watch = Callable[[list[tuple[str, Tally, int, ReaderSpec]]], AbstractContextManager[None]]
 _SHOWN = 5
-# So few cases may be asked about in the time that the renderer of figures takes to start.
-_SOON = 5_000
 
 
 class Unfinished(Exception):
@@ -114,11 +113,9 @@ def run(
     >>> import overread as ov
     >>> run = ov.run("grounding", cases="phantom:480", readers=["control:looks"])  # doctest: +SKIP
     """
-    from overread.report import Drawings
-
     chosen_engine = Engine(engine, address, actors)
     chosen_engine.check()
-
+    drawings = None if out is None else _drawings_of(Path(out))
     bench, words, seats, (chosen, n_cases, named) = prepared(
         benchmark, cases, readers, judges,
         edition=edition, limit=limit, only=only, settings=settings, concurrency=concurrency,
@@ -127,6 +124,7 @@ def run(
     recipe = (limit if named is None else (limit, named), words)
     folder = Path(out) if out is not None else _default_folder(bench, specs, recipe)
     records.check_out(folder)
+    drawings = drawings or _drawings_of(folder)
     remarks = _opening.remarks_of(bench, seats)
     who = _opening.enrolments(seats)
     told = tell or (lambda line: None)
@@ -144,12 +142,8 @@ def run(
         stack.enter_context(beacon.lit(at_once=live is not None))
         if live is not None:
             live(folder)
-        drawings = Drawings.kept_in(folder)
-        if n_cases <= _SOON:
-            drawings.warm_up()  # beside asking, on another core
         asking.ask(who, beacon.watch(watch), tell, fresh=fresh)
         beacon.measuring = True
-        drawings.warm_up()
         with records.folder_being_written(folder, bench.policy, whole=True) as scratch:
             _opening.write_left_out(scratch, bench)
             rows = (
@@ -187,14 +181,26 @@ def run(
             )  # fmt: skip
 
 
+def _drawings_of(folder: Path) -> Drawings:
+    """Those of the folder's last page; where there are none their renderer starts: it takes longer
+    than a few hundred questions take to be asked, and does so on another core."""
+    from overread.report import Drawings
+
+    kept = Drawings.kept_in(folder)
+    kept.warm_up()
+    return kept
+
+
 def _import_ahead() -> None:
     """What numbers and pages stand on takes a fifth of a second to import: while others answer."""
     import polars
-    from scipy import special
 
+    from overread import stats
     from overread.report import document
 
-    del polars, special, document
+    from scipy import special  # isort: skip
+
+    del polars, stats, special, document
 
 
 class Asking:

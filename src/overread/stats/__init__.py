@@ -102,6 +102,7 @@ from overread.stats._spread import (
     unlike_sizes,
     worth_in_clusters,
 )
+from overread.stats._unneeded import leave_for_later
 from overread.stats._weights import (
     PatientWeights,
     canonical,
@@ -196,3 +197,5 @@ __all__ = [
     "wilson_bounds",
     "worth_in_clusters",
 ]
+
+leave_for_later()  # before anything here imports scipy.special

@@ -1,0 +1,222 @@
+"""Small PNG files are looked at by a process beside the run; nothing of it is seen from outside."""
+
+import asyncio
+import hashlib
+import io
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image, PngImagePlugin
+
+from overread.case import BadInput, Box, Fill, Message, Picture, Request, Resize, Shown, Source
+from overread.engine import Sources, Store, Studio
+from overread.engine.darkroom import MANY
+from overread.engine.studio import digests
+from overread.imaging import digest, render
+from overread.imaging.darkroom import Order, looked_at
+
+SIDE = 24
+AS_IT_IS = (Resize(SIDE, SIDE),)
+
+
+def films(folder: Path, n: int, kind: str = "png") -> list[Source]:
+    chance = np.random.default_rng(1)
+    made = []
+    for number in range(n):
+        name = f"{number}.{kind}"
+        shade = np.add.outer(np.arange(SIDE), chance.integers(0, 200) + np.arange(SIDE))
+        pixels = shade.astype(np.uint8)
+        note = PngImagePlugin.PngInfo()
+        note.add_text("Patient", f"Nobody {number}")
+        options = {"pnginfo": note} if kind == "png" else {}
+        Image.fromarray(pixels).save(folder / name, **options)
+        made.append(Source(str(folder), name))
+    return made
+
+
+@contextmanager
+def studio_of(folder: Path) -> Iterator[Studio]:
+    with Store(folder / "store.sqlite") as store:
+        studio = Studio(Sources(store, 1))
+        try:
+            yield studio
+        finally:
+            studio.close()
+
+
+def requests_of(sources: list[Source], *more: Fill) -> list[Request]:
+    return [Request((Message("user", (Picture(s, (*AS_IT_IS, *more)), "?")),)) for s in sources]
+
+
+async def shown(studio: Studio, requests: list[Request]) -> list[Shown | str]:
+    """What each of these shows, or why it cannot be shown, named chunk by chunk as in a run."""
+
+    async def one(request: Request) -> Shown | str:
+        try:
+            named = digests(request, studio.sources)
+            return (await studio.show(request, *named)).pictures[0]
+        except BadInput as error:
+            return str(error)
+
+    found: list[Shown | str] = []
+    for first in range(0, len(requests), MANY):
+        chunk = requests[first : first + MANY]
+        await studio.digest(chunk)
+        found += await asyncio.gather(*map(one, chunk))
+    return found
+
+
+def bytes_of(found: list[Shown | str]) -> list[bytes]:
+    return [
+        one if isinstance(one, bytes) else one.data for one in found if not isinstance(one, str)
+    ]
+
+
+def test_what_it_sends_is_what_would_be_rendered_here(tmp_path: Path) -> None:
+    sources = films(tmp_path, 3 * MANY)
+    requests = requests_of(sources)
+    with studio_of(tmp_path) as studio:
+        found = asyncio.run(shown(studio, requests))
+        assert studio._darkroom._beside is not None
+    assert bytes_of(found) == [render(request.pictures[0]).data for request in requests]
+    for one in found:
+        assert isinstance(one, Shown)
+        assert b"Nobody" not in one.data
+        assert one.digest == hashlib.blake2b(one.data, digest_size=16).digest()
+
+
+def test_each_file_is_read_once_for_its_name_and_for_what_is_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is read in this process is what was read before that one was there, or must be made."""
+    from overread.imaging import _files, _render
+
+    here: list[str] = []
+    for module in (_files, _render):
+        plain = module.read
+        monkeypatch.setattr(
+            module, "read", lambda source, plain=plain: here.append(source.name) or plain(source)
+        )
+    sources = films(tmp_path, 3 * MANY)
+    noise = np.random.default_rng(0).integers(0, 256, (SIDE, SIDE), dtype=np.uint8)
+    Image.fromarray(noise).save(tmp_path / "80.png")  # larger than its pixels: made anew
+    with studio_of(tmp_path) as studio:
+        looked: list[Order] = []
+        look = studio._darkroom.look
+        monkeypatch.setattr(studio._darkroom, "look", lambda one: looked.append(one) or look(one))
+        asyncio.run(shown(studio, requests_of(sources)))
+    names = [order.name for order in looked]
+    assert len(names) == len(set(names))
+    assert set(names) | set(here) == {source.name for source in sources}
+    assert set(names) & set(here) <= {"80.png", *(f"{n}.png" for n in range(MANY))}
+    assert len(names) >= 2 * MANY
+
+
+def test_names_are_those_that_threads_give(tmp_path: Path) -> None:
+    sources = films(tmp_path, 2 * MANY) + films(tmp_path, MANY, "jpg")
+    with studio_of(tmp_path) as studio:
+        asyncio.run(shown(studio, requests_of(sources)))
+        assert [studio.sources(one) for one in sources] == [digest(one) for one in sources]
+
+
+def test_files_with_something_hidden_are_named_there_and_rendered_here(tmp_path: Path) -> None:
+    requests = requests_of(films(tmp_path, 2 * MANY), Fill(Box(2, 2, 4, 4)))
+    with studio_of(tmp_path) as studio:
+        found = asyncio.run(shown(studio, requests))
+    assert bytes_of(found) == [render(request.pictures[0]).data for request in requests]
+
+
+def test_odd_files_are_refused_in_the_words_of_the_decoder(tmp_path: Path) -> None:
+    sources = films(tmp_path, 3 * MANY)
+    whole = (tmp_path / "40.png").read_bytes()
+    (tmp_path / "40.png").write_bytes(whole[:-30])
+    (tmp_path / "41.png").write_bytes(b"")
+    (tmp_path / "42.png").write_bytes(b"\xff\xd8 no picture")
+    (tmp_path / "43.png").unlink()
+    os.chmod(tmp_path / "44.png", 0)
+    blank = io.BytesIO()
+    Image.new("RGBA", (SIDE, SIDE)).save(blank, "PNG")  # has alpha: not sent as it stands
+    (tmp_path / "45.png").write_bytes(blank.getvalue())
+    odd = [Source(str(tmp_path), name) for name in ("../0.png", "caf\udce9.png", "no\0.png")]
+    requests = requests_of([*sources, *odd])
+
+    async def reasons() -> list[Shown | str]:
+        with studio_of(tmp_path) as studio:
+            return await shown(studio, requests)
+
+    found = asyncio.run(reasons())
+    for request, one in zip(requests, found, strict=True):
+        try:
+            assert isinstance(one, Shown)
+            assert one.data == render(request.pictures[0]).data
+        except (BadInput, AssertionError):
+            with pytest.raises(BadInput) as refused:
+                render(request.pictures[0])
+            assert one == str(refused.value)
+    refused_at = {n for n, one in enumerate(found) if isinstance(one, str)} - {44}  # root reads it
+    assert refused_at == {40, 41, 42, 43, *range(3 * MANY, 3 * MANY + 3)}
+
+
+def test_a_file_that_changes_between_its_name_and_its_sending_is_not_sent(tmp_path: Path) -> None:
+    sources = films(tmp_path, 3 * MANY)
+    requests = requests_of(sources)
+    with studio_of(tmp_path) as studio:
+        asyncio.run(shown(studio, requests))
+        named = digests(requests[70], studio.sources)
+        studio.cache.forget()
+        other = (tmp_path / "71.png").read_bytes()
+        (tmp_path / "70.png").write_bytes(other)
+        with pytest.raises(BadInput, match="changed during the run"):
+            asyncio.run(studio.show(requests[70], *named))
+
+
+def test_a_run_goes_on_without_it(tmp_path: Path) -> None:
+    """Killed while it is asked: threads do what it does not answer."""
+    requests = requests_of(films(tmp_path, 8 * MANY))
+    with studio_of(tmp_path) as studio:
+
+        async def killed_on_the_way() -> list[Shown | str]:
+            await studio.digest(requests[:MANY])
+            beside = studio._darkroom._beside
+            assert beside is not None
+            killing = threading.Timer(0.02, os.kill, (beside._process.pid, signal.SIGKILL))
+            killing.start()
+            found = await shown(studio, requests)
+            killing.join()
+            return found
+
+        found = asyncio.run(killed_on_the_way())
+    assert bytes_of(found) == [render(request.pictures[0]).data for request in requests]
+
+
+def test_few_files_start_no_process(tmp_path: Path) -> None:
+    with studio_of(tmp_path) as studio:
+        asyncio.run(shown(studio, requests_of(films(tmp_path, MANY - 1))))
+        assert studio._darkroom._beside is None
+
+
+def test_it_is_gone_when_nobody_is_asked_any_more(tmp_path: Path) -> None:
+    with studio_of(tmp_path) as studio:
+        asyncio.run(shown(studio, requests_of(films(tmp_path, 2 * MANY))))
+        beside = studio._darkroom._beside
+        assert beside is not None
+        studio.forget()
+        with pytest.raises(ProcessLookupError):
+            os.kill(beside._process.pid, 0)
+
+
+def test_what_is_said_of_one_file(tmp_path: Path) -> None:
+    (source,) = films(tmp_path, 1)
+    named = looked_at(Order(source.root, source.name))
+    assert (named.source, named.own) == (digest(source), b"")
+    sized = looked_at(Order(source.root, source.name, AS_IT_IS))
+    assert (sized.source, sized.own) == (digest(source), render(Picture(source, AS_IT_IS)).data)
+    smaller = looked_at(Order(source.root, source.name, (Resize(8, 8),)))
+    assert (smaller.source, smaller.own) == (digest(source), b"")
+    assert looked_at(Order(source.root, "nowhere.png")).source == b""
