@@ -86,14 +86,20 @@ def cells_of(row: msgspec.Struct) -> tuple[Any, ...]:
     return tuple([_cell(value) for value in msgspec.structs.astuple(row)])
 
 
+_AS_THEY_ARE = frozenset({bool, int, float, type(None)})
+
+
 def _cell(value: Any) -> Any:
-    if isinstance(value, str):
+    kind = type(value)
+    if kind is str:
         return storable(value)
-    if isinstance(value, tuple | list):
+    if kind in _AS_THEY_ARE:
+        return value
+    if isinstance(value, (tuple, list)):
         return [_cell(one) for one in value]
     if isinstance(value, msgspec.Struct):
         return dict(zip(schema_of(type(value)), cells_of(value), strict=True))
-    return value
+    return storable(value) if isinstance(value, str) else value
 
 
 # ---------------------------------------------------------------- frames
