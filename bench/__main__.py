@@ -20,6 +20,7 @@ from bench import (
     measuring,
     medcmr,
     million,
+    multireader,
     on_ray,
     peers,
     probe,
@@ -45,11 +46,12 @@ BENCHES = {
     "commands": commands.against_the_loop,
     "coverage": coverage.of_every_measure,
     "category": category.of_every_setting,
+    "multireader": multireader.of_every_design,
     "probe": probe.of_a_head,
     "peers": peers.against_peers,
 }
 # Minutes each: simulated studies, and a million trials by one more way.
-ASKED_FOR = ("coverage", "category", "million on ray", "scale")
+ASKED_FOR = ("coverage", "category", "multireader", "million on ray", "scale")
 
 
 def usual() -> list[str]:

@@ -498,6 +498,15 @@ class Reader(Protocol):
 # ---------------------------------------------------------------- what is reported
 
 
+class Published(msgspec.Struct, frozen=True, kw_only=True):
+    """Degrees of freedom, interval and p by the formula as published, where ours is another."""
+
+    t: float | None
+    low: float
+    high: float
+    p: float
+
+
 class Method(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How an interval was made; `str` says it in the words that `Measure.method` has.
 
@@ -506,7 +515,7 @@ class Method(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     the design effect by cluster, `t` the degrees of freedom by which few clusters stretch it;
     `floor` says that it was made to hold at least Wilson's at 0, `centred` that resamples were
     moved to the estimate. Where people `checked` a sample, `weight` is how far judges were followed
-    beyond it.
+    beyond it. `published` is what a formula that we correct gives as it stands.
     """
 
     kind: str
@@ -519,6 +528,7 @@ class Method(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     centred: bool = False
     checked: int | None = None
     weight: float | None = None
+    published: Published | None = None
 
     def __str__(self) -> str:
         if self.kind == "alike":
@@ -532,6 +542,8 @@ class Method(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         words += ", at least wilson at 0" if self.floor else ""
         if self.effect is not None and self.effect != 1:
             words += f", design effect {self.effect:.3g}"
+        if self.published is not None:
+            words += f", as published p {self.published.p:.3g}"
         return words
 
 

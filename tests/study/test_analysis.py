@@ -133,15 +133,38 @@ def test_with_three_readers_something_is_said_of_others():
     found = differences(values(3), ["r0", "r1", "r2"], margin=0.05, higher_is_better=better)
     (together,) = [m for m in found if m.by["versus"] == PEOPLE]
     assert together.how.kind == "orh"
+    # What a referee gets who reckons with the published formula.
+    theirs = together.how.published
+    assert theirs.p < together.p
+    assert together.low < theirs.low < theirs.high < together.high
+    assert f"as published p {theirs.p:.3g}" in together.method
     assert -1 <= together.low < together.value < together.high <= 1
     assert "not_inferior" in together.flags
 
 
 @pytest.mark.parametrize(("readers", "rough"), [(3, True), (4, True), (5, False)])
-def test_what_three_or_four_readers_say_of_others_is_called_rough(readers, rough):
+def test_what_stands_on_fewer_than_ten_degrees_of_freedom_is_called_rough(readers, rough):
     found = differences(values(readers), [f"r{number}" for number in range(readers)])
     (together,) = [m for m in found if m.by["versus"] == PEOPLE]
-    assert (FEW_CLUSTERS in together.flags) == rough
+    assert (FEW_CLUSTERS in together.flags) == rough == (together.how.t < stats.FEW)
+
+
+def test_three_readers_who_differ_little_are_not_called_rough():
+    """What is open is which cases there were, and of these there are many."""
+    draw = np.random.default_rng(0)
+    hard = {name: draw.random(400) < 0.2 for name in ("model", "people")}
+    rows = [
+        (reader, f"c{case}", f"p{case}", float(not hard[whose][case] or draw.random() < 0.1))
+        for reader, whose in (("model", "model"), *((f"r{n}", "people") for n in range(3)))
+        for case in range(400)
+    ]
+    schema = {"reader": pl.String, "case": pl.String, "cluster": pl.String, "value": pl.Float64}
+    found = differences(
+        {"accuracy": pl.DataFrame(rows, schema=schema, orient="row")}, ["r0", "r1", "r2"]
+    )
+    (together,) = [m for m in found if m.by["versus"] == PEOPLE]
+    assert together.how.t >= stats.FEW
+    assert FEW_CLUSTERS not in together.flags
 
 
 def test_a_case_that_somebody_did_not_decide_is_no_case_in_common():

@@ -54,6 +54,7 @@ from overread.stats._judged import PredictionPowered, corrected_rate, prediction
 from overread.stats._multireader import (
     LEAST_READERS,
     MultiReader,
+    StudentsT,
     conditions_apart,
     jackknifed,
     model_against_readers,
@@ -129,6 +130,7 @@ __all__ = [
     "PooledGroups",
     "PredictionPowered",
     "Spread",
+    "StudentsT",
     "auroc",
     "auroc_stepwise",
     "auroc_tie_bounds",

@@ -3,6 +3,24 @@
 The analysis of Obuchowski, Rockette and Hillis (ORH), for any figure of merit of a set of cases:
 accuracy, sensitivity, AUROC, a share of flips. Readers and cases are both drawn by chance; the
 covariances that cases bring about are taken by leaving out one patient at a time.
+
+**Degrees of freedom.** Let s be the share of the estimated variance that the readers' mean square
+has, and f = J - 1 its degrees of freedom. The published analysis tests with f/s², Satterthwaite's.
+But s is an estimate: where three readers happen to be alike, the standard error is too small and
+the degrees of freedom too many, both at once, and a difference that is none is found (p <= 0.05) in
+up to 7.9 % of studies of readers and cases that are normal. Welch's expansion for an estimated
+share has as its next term, at 5 %::
+
+    1/df = s²/f (1 + (1 - s)(8.2 s - 2)/f)
+
+which leaves 6.4 %. We report with ::
+
+    1/df = min(s²/f (1 + 8 s (1 - s)/f), 1/f)
+
+without the part by which a small share would add degrees of freedom: with few readers it may be
+small by chance. By quadrature this errs in 4.6 to 5.6 % with three readers and in 4.6 to 5.0 % with
+four or more, whatever the true share; where s is 0 or 1 nothing changes, and is exact. Effect and
+standard error are the published ones, whose own interval and p stand in `published`.
 """
 
 from __future__ import annotations
@@ -21,24 +39,35 @@ Floats = NDArray[np.float64]
 LEAST_READERS = 3
 # A variance of figures between 0 and 1 that is rounding alone.
 _NOTHING = 1e-15
+# Welch's second-order coefficient at a two-sided 5 %: (2/3)(3 + 7x + 2x²)/(1 + x), x = 1.96².
+_WELCH = 8.0
 
 
-class MultiReader(msgspec.Struct, frozen=True, kw_only=True):
-    """A difference of figures of merit, for readers and cases like these.
+class StudentsT(msgspec.Struct, frozen=True, kw_only=True):
+    """What so many degrees of freedom make of an effect and its standard error.
 
     `p` is two-sided against no difference; `p_within` one-sided against "worse by the margin or
     more", where a margin was given. `df` is infinite where the readers' differences are all alike.
     """
 
-    effect: float
-    se: float
     df: float
     low: float
     high: float
     p: float
     p_within: float | None = None
+
+
+class MultiReader(StudentsT, frozen=True, kw_only=True):
+    """A difference of figures of merit, for readers and cases like these.
+
+    `published` is what the published degrees of freedom give, to be held against other software.
+    """
+
+    effect: float
+    se: float
     readers: int
     clusters: int
+    published: StudentsT
 
 
 def jackknifed(
@@ -87,7 +116,8 @@ def model_against_readers(
     covariance of the parts)::
 
         se = sqrt((MSR + max(J Cov2, 0)) / J)
-        df = (J - 1) ((MSR + max(J Cov2, 0)) / MSR)²
+        s = MSR / (MSR + max(J Cov2, 0))
+        df = (J - 1) / s² as published; less for the reported test (see the top of this module)
 
     Parameters
     ----------
@@ -110,6 +140,7 @@ def model_against_readers(
     ----------
     N. A. Obuchowski and H. E. Rockette (1995), Communications in Statistics B 24, 285.
     S. L. Hillis (2007), Statistics in Medicine 26, 596.
+    B. L. Welch (1947), Biometrika 34, 28; A. A. Aspin (1948), Biometrika 35, 88.
     D. P. Chakraborty (2017), Observer Performance Methods for Diagnostic Imaging, 22.
 
     Examples
@@ -118,7 +149,7 @@ def model_against_readers(
     >>> whole, parts = jackknifed(lambda keep: right[:, keep].mean(axis=1), range(60))
     >>> found = model_against_readers(whole[0], whole[1:], parts[:, 0], parts[:, 1:], margin=0.1)
     >>> f"{found.effect:.3f} [{found.low:.3f}, {found.high:.3f}], within {found.p_within:.2f}"
-    '0.058 [-0.071, 0.188], within 0.01'
+    '0.058 [-0.073, 0.189], within 0.01'
     """
     apart = float(model) - np.asarray(readers, dtype=float)
     parts = np.asarray(model_left_out, dtype=float)[:, None] - np.asarray(readers_left_out, float)
@@ -138,7 +169,8 @@ def conditions_apart(
     one condition, Cov3 that under two conditions, both under the choice of cases::
 
         se = sqrt(2 (MS(TR) + J max(Cov2 - Cov3, 0)) / J)
-        df = (J - 1) ((MS(TR) + J max(Cov2 - Cov3, 0)) / MS(TR))²
+        s = MS(TR) / (MS(TR) + J max(Cov2 - Cov3, 0))
+        df = (J - 1) / s² as published; less for the reported test (see the top of this module)
 
     Parameters
     ----------
@@ -187,24 +219,39 @@ def _tested(
     apart: Floats, spread: float, by_cases: float, scale: float, margin: float | None, clusters: int
 ) -> MultiReader | None:
     """Student's t of the readers' mean difference: its variance is `scale` times both parts."""
-    from scipy import stats
-
     effect, whole = float(apart.mean()), spread + max(by_cases, 0.0)
     if whole <= _NOTHING:
         return None
-    se = float(np.sqrt(whole * scale))
-    df = (apart.size - 1) * (whole / spread) ** 2 if spread > _NOTHING else np.inf
-    reach = float(stats.t.ppf(0.975, df)) * se
+    se, free = float(np.sqrt(whole * scale)), apart.size - 1
+    share = spread / whole if spread > _NOTHING else 0.0
     return MultiReader(
         effect=effect,
         se=se,
-        df=float(df),
-        low=effect - reach,
-        high=effect + reach,
-        p=float(2 * stats.t.sf(abs(effect) / se, df)),
-        p_within=None if margin is None else float(stats.t.sf((effect + margin) / se, df)),
         readers=apart.size,
         clusters=clusters,
+        published=_by_t(effect, se, share**2 / free, margin),
+        **msgspec.structs.asdict(_by_t(effect, se, float(_one_by_df(share, free)), margin)),
+    )
+
+
+def _one_by_df(share: ArrayLike, free: int) -> Floats:
+    """1/df of the reported test, by the readers' share of the variance (top of this module)."""
+    s = np.asarray(share, dtype=float)
+    found: Floats = np.minimum(s**2 / free * (1 + _WELCH * s * (1 - s) / free), 1 / free)
+    return found
+
+
+def _by_t(effect: float, se: float, one_by_df: float, margin: float | None) -> StudentsT:
+    from scipy import special
+
+    df = 1 / one_by_df if one_by_df else np.inf
+    reach = float(special.stdtrit(df, 0.975)) * se
+    return StudentsT(
+        df=df,
+        low=effect - reach,
+        high=effect + reach,
+        p=float(2 * special.stdtr(df, -abs(effect) / se)),
+        p_within=None if margin is None else float(special.stdtr(df, -(effect + margin) / se)),
     )
 
 

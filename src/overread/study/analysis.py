@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from overread import stats
 from overread.benchmarks.people import CANNOT_TELL, Ask
-from overread.case import BadInput, Measure, Method
+from overread.case import BadInput, Measure, Method, Published
 from overread.measuring.contrasts import held_to_margin, paired
 from overread.measuring.notes import FEW_CLUSTERS, noted, remarked, with_method
 from overread.study.journal import Given
@@ -299,11 +299,18 @@ def _by_orh(record: Measure, found: stats.MultiReader | None) -> Measure:
     record = replace(
         record, value=found.effect, se=found.se, low=low, high=high, p=found.p, against=0.0
     )
+    theirs = found.published
+    published = Published(t=_finite(theirs.df), low=theirs.low, high=theirs.high, p=theirs.p)
     df = round(found.df) if np.isfinite(found.df) else None
-    record = with_method(record, Method(kind="orh", of=f"{found.readers} readers", t=df))
-    # Three or four readers that differ much are told apart too often (docs/reader-studies.md).
-    few = found.clusters <= stats.FEW or found.readers < stats.FEW_DIFFERING
+    of = f"{found.readers} readers"
+    record = with_method(record, Method(kind="orh", of=of, t=df, published=published))
+    # Ten readers or patients have nine degrees of freedom.
+    few = found.clusters <= stats.FEW or found.df < stats.FEW
     return noted(record, FEW_CLUSTERS) if few else record
+
+
+def _finite(df: float) -> float | None:
+    return df if np.isfinite(df) else None
 
 
 # ---------------------------------------------------------------- people and models
