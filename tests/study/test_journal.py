@@ -6,14 +6,16 @@ import os
 import sqlite3
 import subprocess
 import sys
+import time
 
 import pytest
 
 from overread.benchmarks.people import Ask
 from overread.case import BadInput
+from overread.study import Task
 from overread.study.journal import Conflict, Journal
 from overread.study.packets import TRAINING
-from support.studies import design, made
+from support.studies import design, filled, made
 
 DAY = 86_400.0
 
@@ -219,6 +221,36 @@ def test_when_all_is_read_no_session_is_open(tmp_path, clock):
     done = {name: (whole, total) for name, whole, total, _ in journal.progress(study)}
     assert done["anna"][0] == done["anna"][1] > 0
     assert done["ben"][0] == 0
+    journal.close()
+
+
+def test_what_another_server_wrote_stands_here_too(journal, study, clock):
+    """Two servers over one file: each knows at once what the other committed."""
+    other = Journal(study.folder, clock=clock)
+    for turn in journal.standing(study, "anna").turns:
+        assert turn.display not in other.standing(study, "anna").done
+        other.put("anna", turn.display, {"answer": "yes"})
+    assert journal.standing(study, "anna").session == other.standing(study, "anna").session == 1
+    turn = journal.standing(study, "anna").turns[0]
+    journal.put("anna", turn.display, {"answer": "no"})
+    other.put("anna", turn.display, {"answer": ""})  # taken back
+    assert not journal.standing(study, "anna").done
+    other.close()
+
+
+def test_where_a_reader_stands_is_not_read_anew_at_every_request(tmp_path, clock):
+    task = Task(kind="presence", cases=400, repeat=0, training=0)
+    study = made(tmp_path / "s", design(task=[task], washout_days=0), cases=400)
+    filled(study, {"anna": 1.0, "ben": 1.0})
+    journal = Journal(study.folder, clock=clock)
+
+    def taken() -> float:
+        began = time.process_time()
+        journal.standing(study, "anna")
+        return time.process_time() - began
+
+    first = taken()
+    assert min(taken() for _ in range(5)) < first / 10
     journal.close()
 
 
