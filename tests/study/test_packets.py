@@ -10,11 +10,12 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from overread.benchmarks.people import ForPeople
 from overread.case import BadInput
 from overread.study import Task, make_study, open_key, open_study
 from overread.study.design import read_design
 from overread.study.packets import TRAINING, links_of, sampled
-from support.studies import CONDITIONS, SECRETS, design, made, rendered, screens
+from support.studies import CONDITIONS, SECRETS, design, film, made, rendered, screens
 
 FORM = 'name = "a"\nreaders = ["x"]\n[[task]]\nkind = "form"\ntable = "t.csv"\nquestions = ['
 
@@ -56,6 +57,45 @@ def test_a_case_is_in_a_session_once(study):
             if turn.reader == reader and turn.session != TRAINING
         )
         assert set(shown.values()) == {1}
+
+
+def one_film_in_two_cases(cases: int) -> list[ForPeople]:
+    """Every second case asks about the film of the one before."""
+    found = screens(cases)
+    for at, one in enumerate(found):
+        (slide,) = one.slides
+        picture = replace(slide.picture, source=film(at // 6))
+        found[at] = replace(one, slides=(replace(slide, picture=picture),))
+    return found
+
+
+def sessions_of_films(folder, cases, wanted):
+    task = Task(kind="presence", cases=wanted, repeat=0.2, training=0)
+    made = make_study(
+        folder,
+        design(task=[task]),
+        [one_film_in_two_cases(cases)],
+        "open",
+        rendered,
+        lambda one: "",
+    )
+    study, key = open_study(folder), open_key(folder, "test")
+    films = {f"case-{at}": at // 2 for at in range(cases)}
+    shown = Counter(
+        (turn.reader, turn.session, films[key[turn.display].case]) for turn in study.schedule
+    )
+    return made, set(shown.values())
+
+
+def test_a_film_of_several_cases_is_in_a_session_once(tmp_path):
+    made, times = sessions_of_films(tmp_path / "s", cases=8, wanted=0)
+    assert times == {1}
+    assert any("cases share films" in remark for remark in made.remarks)
+
+
+def test_while_there_are_other_films_none_is_drawn_twice(tmp_path):
+    made, times = sessions_of_films(tmp_path / "s", cases=24, wanted=8)
+    assert (made.sessions, times) == (4, {1})
 
 
 def test_what_a_paper_drew_stays_in_its_sessions_and_its_order(tmp_path):
