@@ -281,6 +281,7 @@ def test_items_are_reviewed_ranked_and_played_by_keys(tmp_path, opened):
         Candidate(
             id="secret-1", pictures=("secret.png",), question="What?", options=("<b>a</b>", "b"),
             answer="b", steps=("It is <i>grey</i>.",), about={"dimension": "secret-fact"},
+            texts=(("Caption", "Much is to be read. " * 300),),
         ),
         Candidate(id="secret-2", pictures=("secret.png", "secret.png"), asks=(rank, two)),
         Candidate(id="secret-3", pictures=("secret.avi",), asks=(Ask(name="seen", text="Moves?"),)),
@@ -299,6 +300,9 @@ def test_items_are_reviewed_ranked_and_played_by_keys(tmp_path, opened):
             page.wait_for_function("() => document.querySelector('.viewer-zoom')?.textContent")
             if page.query_selector("[data-ask=decision]"):
                 assert "<b>a</b>" in page.inner_text("#form")
+                page.keyboard.press("j")  # scrolls what is beside the pictures, and k back
+                assert page.evaluate("document.querySelector('.shown').scrollTop") > 100
+                page.keyboard.press("k")
                 page.keyboard.press("Enter")
                 assert "Still open" in page.inner_text("#saved")
                 page.keyboard.press("3")

@@ -10,10 +10,10 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from overread.benchmarks.people import ForPeople
+from overread.benchmarks.people import Ask, ForPeople, is_whole
 from overread.case import BadInput
 from overread.study import Task, make_study, open_key, open_study
-from overread.study.design import read_design
+from overread.study.design import Question, read_design
 from overread.study.packets import TRAINING, links_of, sampled
 from support.studies import CONDITIONS, SECRETS, design, film, made, rendered, screens
 
@@ -282,6 +282,12 @@ def test_a_study_file_that_says_something_odd_is_refused_in_a_line(tmp_path, tex
     with pytest.raises(BadInput, match=says) as refused:
         read_design(path)
     assert "\n" not in str(refused.value)
+
+
+def test_a_text_to_be_mended_may_be_left_as_it_is():
+    """Who changes nothing has answered: no display waits for it."""
+    asked = Question(name="words", text="Mend it", kind="edit", given="As it is.").ask("task 1")
+    assert is_whole([Ask(name="answer", text=""), asked], {"answer": "yes", "words": ""})
 
 
 def test_what_is_no_study_is_refused(tmp_path):

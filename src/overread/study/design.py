@@ -49,7 +49,10 @@ class Question(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     def ask(self, where: str) -> Ask:
         fields = msgspec.structs.asdict(self)
-        ask = Ask(**fields | {"options": tuple(self.options), "where": tuple(self.where)})
+        fields |= {"options": tuple(self.options), "where": tuple(self.where)}
+        if self.kind == "edit":  # left as it was it says that nothing need be changed
+            fields["required"] = False
+        ask = Ask(**fields)
         _check_ask(where, ask)
         return ask
 
