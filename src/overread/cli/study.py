@@ -81,6 +81,10 @@ def export(
     imrmc: Annotated[
         bool, Option("--imrmc", help="The answers in iMRMC's list mode; opens the key.")
     ] = False,
+    paper: Annotated[
+        bool,
+        Option("--paper", help="The filled sheets of the benchmark's paper; opens the key."),
+    ] = False,
     early: Annotated[
         bool, Option("--early", help="Open the key although somebody still reads.")
     ] = False,
@@ -89,7 +93,7 @@ def export(
 
     Example: overread study export chest-readers --out sheets
     """
-    rows = overread.runs.study_export(folder, out, imrmc=imrmc, early=early)
+    rows = overread.runs.study_export(folder, out, imrmc=imrmc, paper=paper, early=early)
     print(f"{rows:,} rows in {out}")
     return 0
 
