@@ -22,6 +22,11 @@ cases = "phantom:24"
 readers = ["anna", "ben", "cleo"]
 washout_days = 0
 
+[[reader]]
+name = "anna"
+years = 12
+speciality = "chest radiology"
+
 [[task]]
 kind = "presence"
 cases = 10
@@ -101,6 +106,13 @@ def test_people_are_measured_as_models_are(folder):
     assert found.cannot_tell["cleo"] > 0
     kept = json.loads((folder / "analysis.json").read_text())
     assert len(kept["measures"]) == len(found.measures)
+
+
+def test_what_is_known_of_readers_stands_with_their_numbers(folder):
+    (rater,) = runs.study_analyse(folder).raters
+    assert (rater.name, rater.in_words) == ("anna", "chest radiology, 12 years")
+    (kept,) = json.loads((folder / "analysis.json").read_text())["raters"]
+    assert kept["years"] == 12
 
 
 def test_a_study_is_analysed_from_any_folder(phantom_cache, tmp_path, monkeypatch):

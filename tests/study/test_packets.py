@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from overread.benchmarks.people import Ask, ForPeople, is_whole
 from overread.case import BadInput
-from overread.study import Task, make_study, open_key, open_study
+from overread.study import Rater, Task, make_study, open_key, open_study
 from overread.study.design import Question, read_design
 from overread.study.packets import TRAINING, links_of, sampled
 from support.studies import CONDITIONS, SECRETS, design, film, made, rendered, screens
@@ -270,6 +270,14 @@ def test_a_study_is_made_once(study):
             '[[task]]\nkind = "boxes"',
             "audit is a study of its own",
         ),
+        (
+            'name = "a"\nreaders = ["x"]\n[[reader]]\nname = "y"\n[[task]]\nkind = "form"',
+            'reader]] "y"; each of the readers x at most once',
+        ),
+        (
+            'name = "a"\nreaders = ["x"]\n[[reader]]\nname = "x"\nyears = 99\n[[task]]\nkind = "form"',
+            "years is 99",
+        ),
         ('name = "a"\nreaders = ["cluster"]\n[[task]]\nkind = "boxes"', 'be called "cluster"'),
         ('name = "a"\nreaders = ["x"]\n[[task]]\nkind = "form"\nframes = 1', "2 to 400"),
         ('name = "a"\nreaders = ["x"]\nwho = 1\n[[task]]\nkind = "boxes"', "who"),
@@ -288,6 +296,13 @@ def test_a_text_to_be_mended_may_be_left_as_it_is():
     """Who changes nothing has answered: no display waits for it."""
     asked = Question(name="words", text="Mend it", kind="edit", given="As it is.").ask("task 1")
     assert is_whole([Ask(name="answer", text=""), asked], {"answer": "yes", "words": ""})
+
+
+def test_who_reads_is_kept_with_the_design(tmp_path):
+    consultant = Rater(name="anna", years=12, speciality="chest radiology", role="consultant")
+    study = made(tmp_path / "s", design(reader=[consultant, Rater(name="ben", note="in training")]))
+    assert study.design.reader[0].in_words == "consultant, chest radiology, 12 years"
+    assert study.design.reader[1].years is None
 
 
 def test_what_is_no_study_is_refused(tmp_path):

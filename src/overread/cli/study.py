@@ -149,6 +149,8 @@ def analyse(
         return options.print_json(found)
     for table in overread.runs.study_tables(found):
         print_table(table)
+    for rater in found.raters:
+        print(printable(f"{rater.name}: {rater.in_words}"))
     for remark in found.remarks:
         print(remark)
     if not sheets:

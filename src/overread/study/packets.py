@@ -553,6 +553,8 @@ def _plain(value: Any) -> Any:
     """What TOML can hold: it has no word for nothing."""
     if isinstance(value, dict):
         return {name: _plain(one) for name, one in value.items() if one is not None}
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
     return value
 
 
