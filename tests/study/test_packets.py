@@ -93,6 +93,14 @@ def test_a_film_of_several_cases_is_in_a_session_once(tmp_path):
     assert any("cases share films" in remark for remark in made.remarks)
 
 
+def test_where_there_are_fewer_cases_than_are_asked_for_it_is_said(tmp_path):
+    task = Task(kind="presence", cases=80, repeat=0, training=0)
+    made = make_study(
+        tmp_path / "s", design(task=[task]), [screens(12)], "open", rendered, lambda one: ""
+    )
+    assert "task 1 asks for 80 cases, and 12 can be shown." in made.remarks
+
+
 def test_while_there_are_other_films_none_is_drawn_twice(tmp_path):
     made, times = sessions_of_films(tmp_path / "s", cases=24, wanted=8)
     assert (made.sessions, times) == (4, {1})

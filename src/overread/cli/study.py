@@ -31,10 +31,9 @@ def new(
         return options.print_json(made)
     for remark in made.remarks:
         options.tell(f"note: {remark}")
-    print(
-        f"{made.displays:,} displays for {made.readers} readers in {made.sessions} sessions: "
-        f"{made.folder}"
-    )
+    numbers = (("display", made.displays), ("reader", made.readers), ("session", made.sessions))
+    displays, readers, sessions = (f"{n:,} {word}{'s' * (n != 1)}" for word, n in numbers)
+    print(f"{displays} for {readers} in {sessions}: {made.folder}")
     print(f"Keep {made.folder / 'key'} to yourself: it says what each display shows.")
     return 0
 

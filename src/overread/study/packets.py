@@ -393,6 +393,10 @@ def make_study(
             firsts: dict[str, str] = {}
             for one in dealt.screens:
                 firsts.setdefault(one.unit or one.case, one.condition)
+            if len(firsts) < task.cases and not dealt.published:
+                remarks.append(
+                    f"task {number} asks for {task.cases} cases, and {len(firsts)} can be shown."
+                )
             repeated = sorted(firsts, key=lambda case: lot(f"again {number}", design.seed, case))
             share = 0 if dealt.published else task.repeat
             again = frozenset(repeated[: round(share * len(firsts))])
