@@ -55,7 +55,7 @@ def study_analyse(
     stands in place of what its readers said.
     """
     from overread.records import read_record
-    from overread.study import analysis, consensus
+    from overread.study import analysis, consensus, rankings
 
     if margin is not None and not 0 <= margin < inf:
         raise BadInput(f"--margin {margin}: expected 0 or more, in the unit of the measures.")
@@ -88,6 +88,7 @@ def study_analyse(
     forms = [one for one in readings if one.key.kind not in about_replies]
     measures = [
         *analysis.form_shares(forms),
+        *rankings.win_ratios(forms),
         *analysis.agreements(readings),
         *analysis.conditions_apart(readings, margin),
     ]
