@@ -215,6 +215,19 @@ def test_the_next_film_is_there_when_the_key_is_let_go(tmp_path, opened, capsys)
     assert took[0] < 150
 
 
+def test_a_picture_that_did_not_come_is_fetched_again(study, opened):
+    fresh = made(study.folder.parent / "lost", study.design)
+    with served(fresh.folder) as (_, links):
+        page, _ = opened(links["anna"])
+        page.route("**/picture/*", lambda route: route.abort())
+        begin(page)
+        page.wait_for_function(
+            "() => document.querySelector('.viewer-label').textContent.includes('cannot be shown')"
+        )
+        page.unroute("**/picture/*")
+        page.wait_for_function("() => document.querySelector('.viewer-zoom').textContent")
+
+
 def test_keys_choose_what_they_say_and_nothing_chosen_is_lost(study, opened):
     fresh = made(study.folder.parent / "keys", study.design)
     with served(fresh.folder) as (_, links):
