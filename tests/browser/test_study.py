@@ -236,8 +236,9 @@ def test_keys_choose_what_they_say_and_nothing_chosen_is_lost(study, opened):
         answer(page, "y")
         begin(page)
         # Arrows move the picture; they choose no answer.
-        page.keyboard.press("ArrowDown")
-        page.keyboard.press("Space")
+        for key in ("ArrowDown", "Space", "Enter", "ArrowDown", "Space"):
+            page.keyboard.press(key)
+        assert "Still open" in page.inner_text("#saved")
         assert page.locator("input:checked").count() == 0
         answer(page, "y")
         # What was chosen on the second case is there after a look back at the first.

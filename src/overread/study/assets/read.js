@@ -260,7 +260,7 @@ async function commit() {
     told(`Still open: ${open[0].text}${open.length > 1 ? ` And ${open.length - 1} more.` : ""}`, true);
     if (DIGITS.includes(open[0].kind)) { current = open[0]; changed(); }
     field(open[0]).scrollIntoView({block: "nearest"});
-    field(open[0]).querySelector("input, textarea")?.focus();
+    if (typed(open[0])) field(open[0]).querySelector("input, textarea").focus();
     return false;
   }
   if (!paused) { seen += performance.now() - since; since = performance.now(); }
