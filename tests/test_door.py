@@ -188,6 +188,7 @@ def test_who_says_nothing_is_let_go_of(monkeypatch, words: str) -> None:
     _when_listening(look)
 
 
+@pytest.mark.slow
 def test_between_two_requests_a_reader_may_think(monkeypatch) -> None:
     monkeypatch.setattr(door, "_SILENT", 0.1)
 

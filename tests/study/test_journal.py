@@ -12,10 +12,9 @@ import pytest
 
 from overread.benchmarks.people import Ask
 from overread.case import BadInput
-from overread.study import Task
 from overread.study.journal import Conflict, Journal
 from overread.study.packets import TRAINING
-from support.studies import design, filled, made
+from support.studies import design, made
 
 DAY = 86_400.0
 
@@ -224,6 +223,7 @@ def test_when_all_is_read_no_session_is_open(tmp_path, clock):
     journal.close()
 
 
+@pytest.mark.slow
 def test_what_another_server_wrote_stands_here_too(journal, study, clock):
     """Two servers over one file: each knows at once what the other committed."""
     other = Journal(study.folder, clock=clock)
@@ -238,11 +238,16 @@ def test_what_another_server_wrote_stands_here_too(journal, study, clock):
     other.close()
 
 
-def test_where_a_reader_stands_is_not_read_anew_at_every_request(tmp_path, clock):
-    task = Task(kind="presence", cases=400, repeat=0, training=0)
-    study = made(tmp_path / "s", design(task=[task], washout_days=0), cases=400)
-    filled(study, {"anna": 1.0, "ben": 1.0})
-    journal = Journal(study.folder, clock=clock)
+def test_where_a_reader_stands_is_not_read_anew_at_every_request(journal, study):
+    displays = [turn.display for turn in study.schedule if turn.reader == "anna"]
+    rows = [(name, again) for name in displays for again in range(1, 200)]
+    journal._file.execute("BEGIN")
+    journal._file.executemany(
+        "INSERT INTO answers (reader, display, question, revision, value, at) "
+        "VALUES ('anna', ?, 'answer', ?, 'yes', 0)",
+        rows,
+    )
+    journal._file.execute("COMMIT")
 
     def taken() -> float:
         began = time.process_time()
@@ -250,8 +255,8 @@ def test_where_a_reader_stands_is_not_read_anew_at_every_request(tmp_path, clock
         return time.process_time() - began
 
     first = taken()
-    assert min(taken() for _ in range(5)) < first / 10
-    journal.close()
+    again = min(taken() for _ in range(5))
+    assert again < first / 5, (first, again)
 
 
 def test_half_a_display_is_not_done(journal, study):
