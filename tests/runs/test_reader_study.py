@@ -251,7 +251,6 @@ def test_what_the_paper_s_readers_filled_is_counted_beside_an_imported_run(tmp_p
             assert (record.n, record.p) == (row["n_paired"], pytest.approx(row["p_value"]))
 
 
-@pytest.mark.slow
 def test_the_paper_s_own_sheets_are_written_filled_and_read_back(phantom_cache, tmp_path):
     """What readers answered on the page counts as if they had filled the paper's packets."""
     models = ["control:looks", "control:prior", "control:shortcut"]

@@ -191,7 +191,6 @@ repeat = 0
 """
 
 
-@pytest.mark.slow
 def test_models_reasoning_is_ranked_as_their_replies_are(phantom_cache, no_pages, tmp_path):
     """The dimensions are the benchmark's; no model is named, and each has its win ratio."""
     models = ("control:clinician", "control:rambler")
