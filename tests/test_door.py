@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from ipaddress import ip_address
 
 import pytest
+from aiohttp import web
 
+from overread import door
 from overread.case import BadInput
-from overread.door import Address, Door, bound
+from overread.door import Address, Bound, Door, bound, line, listening
 
 
 def at(host: str, ip: str | None = None, port: int = 8123) -> Address:
@@ -121,3 +126,78 @@ def test_what_cannot_be_bound_is_said_in_a_line(host: str, port: int, named: str
 def test_a_port_that_is_taken() -> None:
     with bound("127.0.0.1", 0).listening as taken, pytest.raises(BadInput, match="in use"):
         bound("127.0.0.1", taken.getsockname()[1])
+
+
+# ---------------------------------------------------------------- who says nothing
+
+
+async def _answered(request: web.BaseRequest) -> web.StreamResponse:
+    return line(200, str(len(await request.read())))
+
+
+def _when_listening(look: Callable[[Bound], Awaitable[None]]) -> None:
+    async def asked() -> None:
+        at = bound("127.0.0.1", 0)
+        async with listening(_answered, at):
+            await asyncio.wait_for(look(at), 20)
+
+    asyncio.run(asked())
+
+
+async def _said(at: Bound, words: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    reading, writing = await asyncio.open_connection("127.0.0.1", at.address.port)
+    writing.write(words.replace("HOST", f"Host: 127.0.0.1:{at.address.port}").encode())
+    return reading, writing
+
+
+ASKED = "GET / HTTP/1.1\r\nHOST\r\n\r\n"
+SILENT = {
+    "nothing": "",
+    "half a head": "GET / HTTP/1.1\r\nHO",
+    "half a body": "PUT / HTTP/1.1\r\nHOST\r\nContent-Length: 9\r\n\r\nhalf",
+}
+
+
+@pytest.mark.parametrize("words", SILENT.values(), ids=SILENT)
+def test_however_many_say_nothing_who_comes_next_is_answered(monkeypatch, words: str) -> None:
+    monkeypatch.setattr(door, "_MOST_CONNECTIONS", 8)
+
+    async def look(at: Bound) -> None:
+        silent = [await _said(at, words) for _ in range(12)]
+        await asyncio.sleep(0.05)
+        for _ in range(3):
+            reading, writing = await _said(at, ASKED)
+            assert (await reading.readline()).startswith(b"HTTP/1.1 200")
+            writing.close()
+        for _, writing in silent:
+            writing.close()
+
+    _when_listening(look)
+
+
+@pytest.mark.parametrize("words", SILENT.values(), ids=SILENT)
+def test_who_says_nothing_is_let_go_of(monkeypatch, words: str) -> None:
+    monkeypatch.setattr(door, "_SILENT", 0.2)
+
+    async def look(at: Bound) -> None:
+        reading, writing = await _said(at, words)
+        with suppress(ConnectionResetError):
+            assert await reading.read() == b""
+        writing.close()
+
+    _when_listening(look)
+
+
+@pytest.mark.slow
+def test_between_two_requests_a_reader_may_think(monkeypatch) -> None:
+    monkeypatch.setattr(door, "_SILENT", 0.1)
+
+    async def look(at: Bound) -> None:
+        reading, writing = await _said(at, ASKED)
+        await reading.readuntil(b"\r\n\r\n0\n")
+        await asyncio.sleep(0.4)
+        writing.write(ASKED.replace("HOST", f"Host: 127.0.0.1:{at.address.port}").encode())
+        assert (await reading.readline()).startswith(b"HTTP/1.1 200")
+        writing.close()
+
+    _when_listening(look)

@@ -31,8 +31,12 @@ _LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
 _LONGEST_LINE: Final = 8190
 _MOST_HEADERS: Final = 64
 _PATIENCE: Final = 1.0  # seconds that an answer under way has when the server ends
-# What a browser opens at once is six; beyond these, whoever connects is let go of at once.
+# What a browser opens at once is six; beyond these, whoever was silent longest is let go of.
 _MOST_CONNECTIONS: Final = 128
+# Seconds of silence after which a connection is let go of: in the middle of a request, or before
+# the first; and between two.
+_SILENT: Final = 10.0
+_IDLE: Final = 75.0
 _BACKLOG: Final = 16
 
 _NOTHING: Final = (
@@ -246,7 +250,6 @@ async def listening(
     # Half of the files this process may open, so that pictures can be read for whoever is in.
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     server.most = _MOST_CONNECTIONS if soft < 0 else max(8, min(_MOST_CONNECTIONS, soft // 2))
-    runner = web.ServerRunner(server, handle_signals=False, shutdown_timeout=_PATIENCE)
     loop = asyncio.get_running_loop()
     before = loop.get_exception_handler()
     said: set[str] = set()
@@ -260,11 +263,21 @@ async def listening(
 
     loop.set_exception_handler(troubled)
     try:
-        await runner.setup()
-        await web.SockSite(runner, at.listening, ssl_context=certificate, backlog=_BACKLOG).start()
-        yield
+        taking = await loop.create_server(
+            server,
+            sock=at.listening,
+            ssl=certificate,
+            backlog=_BACKLOG,
+            ssl_handshake_timeout=None if certificate is None else _SILENT,
+        )
+        try:
+            yield
+        finally:
+            taking.close()
+            await asyncio.sleep(0)  # what was taken already is answered
+            server.pre_shutdown()
+            await server.shutdown(_PATIENCE)
     finally:
-        await runner.cleanup()
         loop.set_exception_handler(before)
         at.listening.close()
 
@@ -287,15 +300,56 @@ def line(status: int, line: str, more: Mapping[str, str] = {}) -> web.Response:
 
 
 class _Protocol(web.RequestHandler):
-    """HTTP that cannot be read is refused in a line too: aiohttp would say what it stumbled on."""
+    """A connection that says nothing keeps nobody else out.
 
-    __slots__ = ()
+    HTTP that cannot be read is refused in a line too: aiohttp would say what it stumbled on.
+    """
+
+    __slots__ = ("_heard", "_looks")
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
-        manager = self._manager
-        if isinstance(manager, _Server) and len(manager.connections) > manager.most:
-            transport.close()
+        self._heard = self._loop.time()
+        self._looks = self._loop.call_later(_SILENT, self._look)
+        if isinstance(self._manager, _Server):
+            self._manager.make_room_for(self)
+
+    def data_received(self, data: bytes) -> None:
+        self._heard = self._loop.time()
+        super().data_received(data)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        self._looks.cancel()
+        super().connection_lost(exc)
+
+    @property
+    def is_open(self) -> bool:
+        return self.transport is not None and not self.transport.is_closing()
+
+    @property
+    def listens(self) -> bool:
+        """Whether it is the other side's turn to speak: with a request, or the rest of one."""
+        request = self._current_request
+        if request is not None:
+            return not request.content.is_eof()
+        return self._waiter is not None and not self._waiter.done()
+
+    @property
+    def heard(self) -> float:
+        """When anything was last heard from it, by the loop's clock."""
+        return self._heard
+
+    def let_go(self) -> None:
+        if self.transport is not None:
+            self.transport.abort()
+
+    def _look(self) -> None:
+        between_two = self._request_count > 0 and self._current_request is None
+        rest = self._heard + (_IDLE if between_two else _SILENT) - self._loop.time()
+        if self.listens and rest <= 0:
+            self.let_go()
+        else:
+            self._looks = self._loop.call_later(max(rest, _SILENT / 10), self._look)
 
     def handle_error(
         self,
@@ -311,6 +365,14 @@ class _Protocol(web.RequestHandler):
 
 class _Server(web.Server):
     most = _MOST_CONNECTIONS
+
+    def make_room_for(self, new: _Protocol) -> None:
+        """Beyond the most, let go of whoever was silent longest while it was his turn to speak, or
+        to take what he is sent; where all are being answered, of the new one."""
+        some = [one for one in self.connections if isinstance(one, _Protocol) and one.is_open]
+        if len(some) > self.most:
+            silent = [one for one in some if one.listens or one.writing_paused]
+            min(silent, key=lambda one: one.heard, default=new).let_go()
 
     def __call__(self) -> _Protocol:
         return _Protocol(self, loop=self._loop, **self._kwargs)

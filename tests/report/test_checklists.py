@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from overread.case import BadInput, Decoding, Measure, Traits
@@ -60,7 +61,14 @@ def a_run(**more: Any) -> Reported:
             Measure(reader="big", measure="retest", value=1.0, n=6, low=0.6, high=1.0),
         ),
         "studies": {
-            "anna": StudyRead(name="chest", readers=3, sessions=2, washout_days=28, seed=4)
+            "anna": StudyRead(
+                name="chest",
+                readers=3,
+                sessions=2,
+                washout_days=28,
+                seed=4,
+                person="consultant, chest radiology, 12 years",
+            )
         },
     }
     return Reported(**given | more)
@@ -135,6 +143,10 @@ def test_numbers_stand_with_their_interval_and_n_and_people_with_their_study() -
     assert (
         "anna: a person of the study chest (3 readers, 2 sessions, 28 days apart, seed 4)." in words
     )
+    assert "anna: consultant, chest radiology, 12 years." in words
+    assert "how long these people have read" not in words
+    unknown = a_run(studies={"anna": msgspec.structs.replace(a_run().studies["anna"], person="")})
+    assert "anna: left to the authors: how long" in said("stard-ai", "31", unknown)
     assert "by sex, with intervals" in said("stard-ai", "23", a_run())
 
 

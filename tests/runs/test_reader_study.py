@@ -22,6 +22,11 @@ cases = "phantom:24"
 readers = ["anna", "ben", "cleo"]
 washout_days = 0
 
+[[reader]]
+name = "anna"
+years = 12
+speciality = "chest radiology"
+
 [[task]]
 kind = "presence"
 cases = 10
@@ -32,6 +37,28 @@ training = 0
 kind = "boxes"
 cases = 4
 training = 0
+"""
+
+
+PAPER = """
+name = "chest"
+benchmark = "grounding"
+edition = "authors"
+cases = "phantom:60"
+readers = ["anna", "ben"]
+washout_days = 0
+
+[[task]]
+kind = "boxes"
+
+[[task]]
+kind = "presence"
+run = "run"
+cases = 12
+
+[[task]]
+kind = "failures"
+run = "run"
 """
 
 
@@ -79,6 +106,13 @@ def test_people_are_measured_as_models_are(folder):
     assert found.cannot_tell["cleo"] > 0
     kept = json.loads((folder / "analysis.json").read_text())
     assert len(kept["measures"]) == len(found.measures)
+
+
+def test_what_is_known_of_readers_stands_with_their_numbers(folder):
+    (rater,) = runs.study_analyse(folder).raters
+    assert (rater.name, rater.in_words) == ("anna", "chest radiology, 12 years")
+    (kept,) = json.loads((folder / "analysis.json").read_text())["raters"]
+    assert kept["years"] == 12
 
 
 def test_a_study_is_analysed_from_any_folder(phantom_cache, tmp_path, monkeypatch):
@@ -215,3 +249,40 @@ def test_what_the_paper_s_readers_filled_is_counted_beside_an_imported_run(tmp_p
         if row["metric"] == "CGR":
             record = one(found, row["model"], "diff_cgr", versus="SZ")
             assert (record.n, record.p) == (row["n_paired"], pytest.approx(row["p_value"]))
+
+
+def test_the_paper_s_own_sheets_are_written_filled_and_read_back(phantom_cache, tmp_path):
+    """What readers answered on the page counts as if they had filled the paper's packets."""
+    models = ["control:looks", "control:prior", "control:shortcut"]
+    ov.run(
+        "grounding", cases="phantom:60", readers=models, out=tmp_path / "run", edition="authors",
+        store=tmp_path / "store.sqlite",
+    )  # fmt: skip
+    (tmp_path / "study.toml").write_text(PAPER)
+    runs.study_new(tmp_path / "study.toml", tmp_path / "chest")
+    study, key = open_study(tmp_path / "chest"), open_key(tmp_path / "chest", "test")
+    journal = Journal(study.folder)
+    for turn in study.schedule:
+        shown = key[turn.display]
+        said = {"boxes": {"rating": "accurate"}, "failures": {"mode": "Ambiguous"}}.get(shown.kind)
+        truth = "no" if shown.condition == "target_mask" else "yes"
+        journal.put(turn.reader, turn.display, said or {"answer": truth, "confidence": "4"})
+    journal.close()
+    out = tmp_path / "sheets"
+    assert runs.study_export(study.folder, out, paper=True) == len(study.schedule)
+    assert {path.name for path in (out / "anna").iterdir()} == {
+        "task_A_box_validation", "task_B_finding_presence", "task_D_failure_taxonomy"
+    }  # fmt: skip
+    found = runs.study_sheets(tmp_path / "run", {name: out / name for name in ("anna", "ben")})
+    asked = {one.case for one in key.values() if one.kind == "presence"}
+    for reader in ("anna", "ben"):
+        accuracy = one(found, reader, "accuracy")
+        assert (accuracy.value, accuracy.n) == (1, len(asked))
+        assert one(found, reader, "cgr").value == 1
+    with pytest.raises(BadInput, match="something is there"):
+        runs.study_export(study.folder, out, paper=True)
+
+
+def test_only_a_paper_s_own_study_has_its_sheets(folder, tmp_path):
+    with pytest.raises(BadInput, match="--paper is for a paper's own study"):
+        runs.study_export(folder, tmp_path / "sheets", paper=True)

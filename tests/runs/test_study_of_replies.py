@@ -173,3 +173,45 @@ def test_a_model_that_the_run_has_not_is_refused(place):
         runs.study_new(place / "odd.toml", place / "odd")
     assert "\n" not in str(no.value)
     assert not Path(place / "odd").exists()
+
+
+REASONING = """
+name = "reasoning"
+benchmark = "m3cot"
+cases = "phantom:26"
+readers = ["anna", "ben"]
+washout_days = 0
+
+[[task]]
+kind = "ranks"
+run = "run"
+cases = 6
+training = 0
+repeat = 0
+"""
+
+
+def test_models_reasoning_is_ranked_as_their_replies_are(phantom_cache, no_pages, tmp_path):
+    """The dimensions are the benchmark's; no model is named, and each has its win ratio."""
+    models = ("control:clinician", "control:rambler")
+    ov.run(
+        "m3cot", cases="phantom:26", readers=models, judges=["control:lexical-judge"],
+        out=tmp_path / "run", store=tmp_path / "store.sqlite",
+    )  # fmt: skip
+    (tmp_path / "study.toml").write_text(REASONING)
+    runs.study_new(tmp_path / "study.toml", tmp_path / "s")
+    study, key = open_study(tmp_path / "s"), open_key(tmp_path / "s", "test")
+    journal = Journal(study.folder)
+    for turn in study.schedule:
+        display = study.displays[turn.display]
+        assert [ask.name for ask in display.asks] == [
+            "correctness", "completeness", "visual", "brevity"
+        ]  # fmt: skip
+        assert not any("clinician" in text for _, text in display.texts)
+        order = ranking(key[turn.display].facts, *models)
+        journal.put(turn.reader, turn.display, {ask.name: order for ask in display.asks})
+    journal.close()
+    found = runs.study_analyse(tmp_path / "s")
+    for rater in ("anna", "ben", "readers"):
+        won = one(found, "win_ratio", models[0], component="brevity", rater=rater)
+        assert (won.value, won.n) == (1, 6)

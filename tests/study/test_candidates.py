@@ -162,7 +162,8 @@ def test_each_candidate_goes_to_so_many_reviewers(films, tmp_path):
 
 
 def test_the_kinds_ask_what_they_say():
-    pick = of("pick", candidate(0, options=OPTIONS[:1] + OPTIONS[2:]), pick=2).asks[0]
+    pick = of("pick", candidate(0, options=OPTIONS), pick=2).asks[0]
+    assert pick.options == OPTIONS[:1] + OPTIONS[2:]  # all but the answer
     assert (pick.kind, pick.least, pick.most) == ("several", 2, 2)
     assert pick.checked("cyst; granuloma") == "granuloma\ncyst"
     assert pick.chosen("granuloma\ncyst") == ("granuloma", "cyst")
@@ -191,7 +192,11 @@ def test_candidates_may_stand_in_a_file_that_a_study_names(films, tmp_path):
     [
         ("review", {"answer": "lipoma"}, 'secret-0: answer "lipoma" is none of its options'),
         ("review", {"options": ("a", "A")}, "an option is empty or there twice"),
-        ("pick", {"options": ("a", "b")}, "4 of its 2 options are to be picked"),
+        (
+            "pick",
+            {"options": ("a", "b")},
+            "4 of its options are to be picked, and beside the answer it has",
+        ),
         ("same", {}, "two pictures are compared; it has 1"),
         ("steps", {"steps": ()}, "no steps"),
         ("review", {"id": " "}, "has no id"),

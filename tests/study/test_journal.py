@@ -6,6 +6,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -220,6 +221,42 @@ def test_when_all_is_read_no_session_is_open(tmp_path, clock):
     assert done["anna"][0] == done["anna"][1] > 0
     assert done["ben"][0] == 0
     journal.close()
+
+
+@pytest.mark.slow
+def test_what_another_server_wrote_stands_here_too(journal, study, clock):
+    """Two servers over one file: each knows at once what the other committed."""
+    other = Journal(study.folder, clock=clock)
+    for turn in journal.standing(study, "anna").turns:
+        assert turn.display not in other.standing(study, "anna").done
+        other.put("anna", turn.display, {"answer": "yes"})
+    assert journal.standing(study, "anna").session == other.standing(study, "anna").session == 1
+    turn = journal.standing(study, "anna").turns[0]
+    journal.put("anna", turn.display, {"answer": "no"})
+    other.put("anna", turn.display, {"answer": ""})  # taken back
+    assert not journal.standing(study, "anna").done
+    other.close()
+
+
+def test_where_a_reader_stands_is_not_read_anew_at_every_request(journal, study):
+    displays = [turn.display for turn in study.schedule if turn.reader == "anna"]
+    rows = [(name, again) for name in displays for again in range(1, 200)]
+    journal._file.execute("BEGIN")
+    journal._file.executemany(
+        "INSERT INTO answers (reader, display, question, revision, value, at) "
+        "VALUES ('anna', ?, 'answer', ?, 'yes', 0)",
+        rows,
+    )
+    journal._file.execute("COMMIT")
+
+    def taken() -> float:
+        began = time.process_time()
+        journal.standing(study, "anna")
+        return time.process_time() - began
+
+    first = taken()
+    again = min(taken() for _ in range(5))
+    assert again < first / 5, (first, again)
 
 
 def test_half_a_display_is_not_done(journal, study):

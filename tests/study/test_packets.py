@@ -10,11 +10,12 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from overread.benchmarks.people import Ask, ForPeople, is_whole
 from overread.case import BadInput
-from overread.study import Task, make_study, open_key, open_study
-from overread.study.design import read_design
+from overread.study import Rater, Task, make_study, open_key, open_study
+from overread.study.design import Question, read_design
 from overread.study.packets import TRAINING, links_of, sampled
-from support.studies import CONDITIONS, SECRETS, design, made, rendered, screens
+from support.studies import CONDITIONS, SECRETS, design, film, made, rendered, screens
 
 FORM = 'name = "a"\nreaders = ["x"]\n[[task]]\nkind = "form"\ntable = "t.csv"\nquestions = ['
 
@@ -56,6 +57,53 @@ def test_a_case_is_in_a_session_once(study):
             if turn.reader == reader and turn.session != TRAINING
         )
         assert set(shown.values()) == {1}
+
+
+def one_film_in_two_cases(cases: int) -> list[ForPeople]:
+    """Every second case asks about the film of the one before."""
+    found = screens(cases)
+    for at, one in enumerate(found):
+        (slide,) = one.slides
+        picture = replace(slide.picture, source=film(at // 6))
+        found[at] = replace(one, slides=(replace(slide, picture=picture),))
+    return found
+
+
+def sessions_of_films(folder, cases, wanted):
+    task = Task(kind="presence", cases=wanted, repeat=0.2, training=0)
+    made = make_study(
+        folder,
+        design(task=[task]),
+        [one_film_in_two_cases(cases)],
+        "open",
+        rendered,
+        lambda one: "",
+    )
+    study, key = open_study(folder), open_key(folder, "test")
+    films = {f"case-{at}": at // 2 for at in range(cases)}
+    shown = Counter(
+        (turn.reader, turn.session, films[key[turn.display].case]) for turn in study.schedule
+    )
+    return made, set(shown.values())
+
+
+def test_a_film_of_several_cases_is_in_a_session_once(tmp_path):
+    made, times = sessions_of_films(tmp_path / "s", cases=8, wanted=0)
+    assert times == {1}
+    assert any("cases share films" in remark for remark in made.remarks)
+
+
+def test_where_there_are_fewer_cases_than_are_asked_for_it_is_said(tmp_path):
+    task = Task(kind="presence", cases=80, repeat=0, training=0)
+    made = make_study(
+        tmp_path / "s", design(task=[task]), [screens(12)], "open", rendered, lambda one: ""
+    )
+    assert "task 1 asks for 80 cases, and 12 can be shown." in made.remarks
+
+
+def test_while_there_are_other_films_none_is_drawn_twice(tmp_path):
+    made, times = sessions_of_films(tmp_path / "s", cases=24, wanted=8)
+    assert (made.sessions, times) == (4, {1})
 
 
 def test_what_a_paper_drew_stays_in_its_sessions_and_its_order(tmp_path):
@@ -230,6 +278,14 @@ def test_a_study_is_made_once(study):
             '[[task]]\nkind = "boxes"',
             "audit is a study of its own",
         ),
+        (
+            'name = "a"\nreaders = ["x"]\n[[reader]]\nname = "y"\n[[task]]\nkind = "form"',
+            'reader]] "y"; each of the readers x at most once',
+        ),
+        (
+            'name = "a"\nreaders = ["x"]\n[[reader]]\nname = "x"\nyears = 99\n[[task]]\nkind = "form"',
+            "years is 99",
+        ),
         ('name = "a"\nreaders = ["cluster"]\n[[task]]\nkind = "boxes"', 'be called "cluster"'),
         ('name = "a"\nreaders = ["x"]\n[[task]]\nkind = "form"\nframes = 1', "2 to 400"),
         ('name = "a"\nreaders = ["x"]\nwho = 1\n[[task]]\nkind = "boxes"', "who"),
@@ -242,6 +298,19 @@ def test_a_study_file_that_says_something_odd_is_refused_in_a_line(tmp_path, tex
     with pytest.raises(BadInput, match=says) as refused:
         read_design(path)
     assert "\n" not in str(refused.value)
+
+
+def test_a_text_to_be_mended_may_be_left_as_it_is():
+    """Who changes nothing has answered: no display waits for it."""
+    asked = Question(name="words", text="Mend it", kind="edit", given="As it is.").ask("task 1")
+    assert is_whole([Ask(name="answer", text=""), asked], {"answer": "yes", "words": ""})
+
+
+def test_who_reads_is_kept_with_the_design(tmp_path):
+    consultant = Rater(name="anna", years=12, speciality="chest radiology", role="consultant")
+    study = made(tmp_path / "s", design(reader=[consultant, Rater(name="ben", note="in training")]))
+    assert study.design.reader[0].in_words == "consultant, chest radiology, 12 years"
+    assert study.design.reader[1].years is None
 
 
 def test_what_is_no_study_is_refused(tmp_path):

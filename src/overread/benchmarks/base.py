@@ -893,6 +893,20 @@ class Benchmark:
         """
         return None
 
+    def people_packets(
+        self,
+        kind: str,
+        tables: Tables | None,
+        readers: Sequence[str],
+        cases: int,
+        given: Sequence[Decided],
+        *,
+        second: bool,
+    ) -> Mapping[str, Sequence[Mapping[str, str]]] | None:
+        """The paper's own sheets, filled with what a reader said of the screens of
+        `people_as_published` in their order; by path. `second` is whoever is not the first."""
+        return None
+
     @classmethod
     def people_rows(cls, kind: str, decided: Sequence[Decided]) -> list[tuple[str, ...]]:
         """Header and rows of the sheet that a kind of `people_measured` becomes."""

@@ -31,10 +31,9 @@ def new(
         return options.print_json(made)
     for remark in made.remarks:
         options.tell(f"note: {remark}")
-    print(
-        f"{made.displays:,} displays for {made.readers} readers in {made.sessions} sessions: "
-        f"{made.folder}"
-    )
+    numbers = (("display", made.displays), ("reader", made.readers), ("session", made.sessions))
+    displays, readers, sessions = (f"{n:,} {word}{'s' * (n != 1)}" for word, n in numbers)
+    print(f"{displays} for {readers} in {sessions}: {made.folder}")
     print(f"Keep {made.folder / 'key'} to yourself: it says what each display shows.")
     return 0
 
@@ -81,6 +80,10 @@ def export(
     imrmc: Annotated[
         bool, Option("--imrmc", help="The answers in iMRMC's list mode; opens the key.")
     ] = False,
+    paper: Annotated[
+        bool,
+        Option("--paper", help="The filled sheets of the benchmark's paper; opens the key."),
+    ] = False,
     early: Annotated[
         bool, Option("--early", help="Open the key although somebody still reads.")
     ] = False,
@@ -89,7 +92,7 @@ def export(
 
     Example: overread study export chest-readers --out sheets
     """
-    rows = overread.runs.study_export(folder, out, imrmc=imrmc, early=early)
+    rows = overread.runs.study_export(folder, out, imrmc=imrmc, paper=paper, early=early)
     print(f"{rows:,} rows in {out}")
     return 0
 
@@ -145,6 +148,8 @@ def analyse(
         return options.print_json(found)
     for table in overread.runs.study_tables(found):
         print_table(table)
+    for rater in found.raters:
+        print(printable(f"{rater.name}: {rater.in_words}"))
     for remark in found.remarks:
         print(remark)
     if not sheets:

@@ -125,6 +125,18 @@ def held_to_margin(record: Measure, margin: float, *, higher: bool | None) -> Me
     return record
 
 
+def against_half(record: Measure, points: Floats, clusters: Ints, family: str) -> Measure:
+    """A win ratio with its interval and test: the mean of points from 0 to 1, where 1/2 is
+    nobody's. NaN where there is nothing to win."""
+    half = np.full(points.shape, 0.5)
+    made = paired(record, points, half, clusters, limits=(-0.5, 0.5), family=family)
+    ends = [None if one is None else one + 0.5 for one in (made.value, made.low, made.high)]
+    against = None if made.against is None else 0.5
+    return msgspec.structs.replace(
+        made, value=ends[0], low=ends[1], high=ends[2], beside=None, against=against
+    )
+
+
 def paired_difference(
     record: Measure,
     each: Floats,

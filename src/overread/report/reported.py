@@ -36,13 +36,14 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StudyRead(msgspec.Struct, frozen=True, kw_only=True):
-    """The reader study in which a person read as models did."""
+    """The reader study in which a person read as models did, and who he is, where that is known."""
 
     name: str
     readers: int
     sessions: int
     washout_days: float
     seed: int
+    person: str = ""
 
 
 class Reported(msgspec.Struct, frozen=True, kw_only=True):

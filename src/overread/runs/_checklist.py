@@ -94,11 +94,13 @@ def _studies(record: RunRecord) -> dict[str, StudyRead]:
         folder = Path(parse_spec(reader.spec).model).parent
         if (folder / "study.toml").is_file():
             study = open_study(folder)
+            own = parse_spec(reader.spec).model.rpartition("/")[2]
             found[reader.name] = StudyRead(
                 name=study.design.name,
                 readers=len(study.design.readers),
                 sessions=max((turn.session for turn in study.schedule), default=0),
                 washout_days=study.design.washout_days,
                 seed=study.design.seed,
+                person="".join(one.in_words for one in study.design.reader if one.name == own),
             )
     return found

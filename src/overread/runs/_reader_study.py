@@ -13,7 +13,7 @@ import msgspec
 
 import overread.case as oc
 from overread.benchmarks.base import Benchmark, Tables
-from overread.benchmarks.people import ForPeople
+from overread.benchmarks.people import Decided, ForPeople
 from overread.case import BadInput, Policy
 from overread.study import design as designs
 from overread.study import packets
@@ -354,21 +354,91 @@ async def _until_stopped(
 # ---------------------------------------------------------------- sheets
 
 
-def study_export(folder: Path, out: Path, *, imrmc: bool = False, early: bool = False) -> int:
-    """Sheets for readers who work elsewhere, or with `imrmc` the answers in list mode; how many.
+def study_export(
+    folder: Path, out: Path, *, imrmc: bool = False, paper: bool = False, early: bool = False
+) -> int:
+    """Sheets for readers who work elsewhere, with `imrmc` the answers in list mode, or with
+    `paper` the filled sheets of the benchmark's paper, a folder for each reader; how many rows.
 
-    The latter opens the key: while somebody still reads, only if told to (`early`).
+    The latter two open the key: while somebody still reads, only if told to (`early`).
     """
     from overread.study import sheets
 
     study = packets.open_study(folder)
+    if imrmc and paper:
+        raise BadInput("--imrmc and --paper are two exports. Give one of them.")
     journal = Journal(folder, read_only=True)
     try:
         if imrmc:
             return sheets.write_imrmc(out, study, journal, key_of(study, journal, "export", early))
+        if paper:
+            tasks = _published_tasks(study)
+            sheets.check_new_folder(out)
+            key = key_of(study, journal, "export of the paper's sheets", early)
+            return _write_as_published(out, study, journal, key, tasks)
         return sheets.write_sheets(out, study, journal)
     finally:
         journal.close()
+
+
+def _published_tasks(study: packets.Opened) -> list[int]:
+    """The numbers of the tasks that were drawn as a paper's."""
+    from overread.benchmarks.registry import class_of
+
+    design = study.design
+    kinds = class_of(design.benchmark).people_kinds if design.benchmark else {}
+    found = [number for number, task in enumerate(design.task, 1) if task.kind in kinds]
+    if design.edition != "authors" or not found:
+        raise BadInput(
+            f"{study.folder}: --paper is for a paper's own study. Make one with edition = "
+            '"authors", or leave --paper out.'
+        )
+    return found
+
+
+def _write_as_published(
+    out: Path,
+    study: packets.Opened,
+    journal: Journal,
+    key: Mapping[str, packets.Key],
+    tasks: Sequence[int],
+) -> int:
+    from overread.judging.sheet import write_csv
+    from overread.runs._kept import kept_runs
+    from overread.runs._opening import open_cases
+
+    design = study.design
+    bench = open_cases(design.benchmark, design.cases, design.edition, design.settings)
+    values: dict[tuple[str, str], dict[str, str]] = {}
+    for one in journal.answers():
+        values.setdefault((one.reader, one.display), {})[one.question] = one.value
+    rows = 0
+    for number in tasks:
+        task = design.task[number - 1]
+        tables = kept_runs([Path(task.run)])[0].tables if task.run else None
+        models = task.models or ([one.name for one in tables.readers] if tables else [])
+        for reader in design.readers:
+            given = [
+                Decided(
+                    case=key[turn.display].case,
+                    facts=key[turn.display].facts,
+                    asks=study.displays[turn.display].asks,
+                    values=values.get((reader, turn.display), {}),
+                )
+                for turn in study.schedule
+                if turn.reader == reader and key[turn.display].task == number
+            ]
+            second = reader != design.readers[0]
+            made = bench.people_packets(task.kind, tables, models, task.cases, given, second=second)
+            for name, some in (made or {}).items():
+                place = out / reader / name
+                place.parent.mkdir(parents=True, exist_ok=True)
+                out.chmod(0o700)
+                header = list(some[0]) if some else []
+                write_csv(place, header, [list(row.values()) for row in some])
+                place.chmod(0o600)
+                rows += len(some) if name.endswith("/cases.csv") else 0
+    return rows
 
 
 def key_of(

@@ -15,6 +15,7 @@ from overread.case import BadInput
 from overread.runs._reader_study import key_of, said_in
 from overread.scratch import scratch_folder
 from overread.study import packets
+from overread.study.design import Rater
 from overread.study.journal import Journal
 
 if TYPE_CHECKING:
@@ -24,10 +25,14 @@ if TYPE_CHECKING:
 
 
 class StudyFound(msgspec.Struct, frozen=True, kw_only=True):
-    """What a study came to: measures of people, and of models against them."""
+    """What a study came to: measures of people, and of models against them.
+
+    `raters` says of people how experienced they are, as far as the study file does.
+    """
 
     folder: Path
     people: tuple[str, ...]
+    raters: tuple[Rater, ...] = ()
     readings: int
     cannot_tell: dict[str, int]
     measures: list[oc.Measure]
@@ -50,7 +55,7 @@ def study_analyse(
     stands in place of what its readers said.
     """
     from overread.records import read_record
-    from overread.study import analysis, consensus
+    from overread.study import analysis, consensus, rankings
 
     if margin is not None and not 0 <= margin < inf:
         raise BadInput(f"--margin {margin}: expected 0 or more, in the unit of the measures.")
@@ -83,6 +88,7 @@ def study_analyse(
     forms = [one for one in readings if one.key.kind not in about_replies]
     measures = [
         *analysis.form_shares(forms),
+        *rankings.win_ratios(forms),
         *analysis.agreements(readings),
         *analysis.conditions_apart(readings, margin),
     ]
@@ -114,6 +120,7 @@ def study_analyse(
     found = StudyFound(
         folder=folder,
         people=people,
+        raters=tuple(one for one in study.design.reader if one.name in people),
         readings=len(readings),
         cannot_tell=analysis.cannot_tell(readings),
         measures=measures,

@@ -7,7 +7,7 @@ key that says what each display shows; `app` is the page they read on; `journal`
 
 from overread.study.candidates import Candidate
 from overread.study.consensus import Place, Said, Settled
-from overread.study.design import Design, Task, read_design
+from overread.study.design import Design, Rater, Task, read_design
 from overread.study.journal import Journal
 from overread.study.packets import Display, Key, make_study, open_key, open_study
 
@@ -18,6 +18,7 @@ __all__ = [
     "Journal",
     "Key",
     "Place",
+    "Rater",
     "Said",
     "Settled",
     "Task",

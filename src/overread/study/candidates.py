@@ -132,8 +132,11 @@ def _check(one: Candidate, kind: str, pick: int) -> None:
         raise BadInput(f'{where}: answer "{_line(one.answer)[:40]}" is none of its options.')
     if one.asks:
         return
-    if kind == "pick" and len(options) < pick:
-        raise BadInput(f"{where}: {pick} of its {len(options)} options are to be picked.")
+    if kind == "pick" and len(_distractors(one)) < pick:
+        raise BadInput(
+            f"{where}: {pick} of its options are to be picked, and beside the answer it has "
+            f"{len(_distractors(one))}. Give more, or a smaller pick."
+        )
     if kind == "same" and len(one.pictures) != 2:
         raise BadInput(f"{where}: two pictures are compared; it has {len(one.pictures)}.")
     if kind == "steps" and not one.steps:
@@ -142,6 +145,11 @@ def _check(one: Candidate, kind: str, pick: int) -> None:
 
 def _line(text: str) -> str:
     return " ".join(text.split())
+
+
+def _distractors(one: Candidate) -> tuple[str, ...]:
+    """The options but the answer, which may stand among them."""
+    return tuple(option for option in map(_line, one.options) if option != _line(one.answer))
 
 
 def _slides(one: Candidate, root: str, frames: int) -> Iterator[oc.Slide]:
@@ -182,7 +190,7 @@ def _asks(one: Candidate, kind: str, pick: int, reasons: Sequence[str]) -> Itera
     elif kind == "usable":
         yield Ask(name="usable", text="Can this picture be used?")
     elif kind == "pick":
-        options = tuple(map(_line, one.options))
+        options = _distractors(one)
         text = f"Choose {pick}: surely wrong, plausible, and not to be told without the picture"
         yield Ask(name="picked", text=text, kind="several", options=options, least=pick, most=pick)
     elif kind == "steps":

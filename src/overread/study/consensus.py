@@ -177,7 +177,7 @@ def audit_screens(
                 )
                 for picture in display.pictures
             ),
-            texts=(*display.texts, *opinions),
+            texts=(*opinions, *display.texts),  # first: not below much to read
             asks=display.asks,
             truth=one.truth,
             facts=one.facts,

@@ -49,7 +49,10 @@ class Question(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     def ask(self, where: str) -> Ask:
         fields = msgspec.structs.asdict(self)
-        ask = Ask(**fields | {"options": tuple(self.options), "where": tuple(self.where)})
+        fields |= {"options": tuple(self.options), "where": tuple(self.where)}
+        if self.kind == "edit":  # left as it was it says that nothing need be changed
+            fields["required"] = False
+        ask = Ask(**fields)
         _check_ask(where, ask)
         return ask
 
@@ -88,6 +91,21 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     training: int = 3
 
 
+class Rater(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How experienced a reader is: whoever reports a study must say so of its readers."""
+
+    name: str
+    years: float | None = None
+    speciality: str = ""
+    role: str = ""
+    note: str = ""
+
+    @property
+    def in_words(self) -> str:
+        years = "" if self.years is None else f"{self.years:g} years"
+        return ", ".join(filter(None, (self.role, self.speciality, years, self.note)))
+
+
 class Design(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A study file, checked. Paths in it are beside it."""
 
@@ -104,6 +122,8 @@ class Design(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     # The most displays of a task that one reader gets; 0: all.
     cap: int = 0
     welcome: str = ""
+    # Of as many readers as is known; in the study's folder, and on no page of it.
+    reader: list[Rater] = []
 
     @property
     def settings(self) -> dict[str, str]:
@@ -129,6 +149,7 @@ def read_design(path: Path) -> Design:
         raise BadInput(f"{path}: washout_days is {design.washout_days}; from 0 to 3650.")
     if design.edition not in ("corrected", "authors"):
         raise BadInput(f'{path}: edition "{design.edition}"; corrected or authors.')
+    _check_raters(path, design)
     for number, task in enumerate(design.task, 1):
         _check_task(f"{path}: task {number}", task, design)
     return design
@@ -150,6 +171,20 @@ def check_names(where: str, design: Design) -> None:
     for name in design.readers:
         if name in _NO_READERS:
             raise BadInput(f'{where}: no reader can be called "{name}". Name him otherwise.')
+
+
+def _check_raters(path: Path, design: Design) -> None:
+    described = [one.name for one in design.reader]
+    for one in design.reader:
+        where = f'{path}: [[reader]] "{one.name}"'
+        if one.name not in design.readers or described.count(one.name) > 1:
+            raise BadInput(
+                f"{where}; each of the readers {', '.join(design.readers)} at most once."
+            )
+        if one.years is not None and not 0 <= one.years <= 80:
+            raise BadInput(f"{where}: years is {one.years:g}; from 0 to 80.")
+        if any("\n" in text or len(text) > 200 for text in (one.speciality, one.role, one.note)):
+            raise BadInput(f"{where}: a text is a line of at most 200 letters. Shorten it.")
 
 
 def _check_task(where: str, task: Task, design: Design) -> None:

@@ -12,14 +12,14 @@ import stat
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import quote
 
 import msgspec
 
 from overread.benchmarks.people import is_whole
 from overread.case import BadInput
-from overread.study.packets import TRAINING, Opened, Turn
+from overread.study.packets import TRAINING, Display, Opened, Turn
 
 _DAY = 86_400.0
 _NEW = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -64,6 +64,45 @@ class Standing(NamedTuple):
     waits: float | None
 
 
+class _Read:
+    """What one reader has answered so far, and in which sessions: kept, for it is asked for at
+    every request and there may be thousands of answers."""
+
+    def __init__(self, study: Opened, reader: str) -> None:
+        sessions: dict[int, list[Turn]] = {}
+        for turn in study.schedule:
+            if turn.reader == reader:
+                sessions.setdefault(turn.session, []).append(turn)
+        self.sessions: Final = {
+            session: tuple(sorted(sessions[session], key=lambda turn: turn.place))
+            for session in sorted(sessions)
+        }
+        self.whole: Final[set[str]] = set()
+        self.last: float | None = None
+        self._values: Final[dict[str, dict[str, str]]] = {}
+        self._first: Final[dict[str, dict[str, float]]] = {}
+
+    def add(self, display: Display, question: str, value: str, at: float) -> None:
+        values = self._values.setdefault(display.id, {})
+        values[question] = value
+        self.last = at if self.last is None else max(self.last, at)
+        if value:
+            first = self._first.setdefault(display.id, {})
+            first[question] = min(at, first.get(question, at))
+        if is_whole(display.asks, values):
+            self.whole.add(display.id)
+        else:
+            self.whole.discard(display.id)
+
+    def finished(self, display: Display) -> float:
+        """When a whole display was read: when the last of what must be answered was first said.
+
+        A correction of it later puts nothing off.
+        """
+        first = self._first[display.id]
+        return max(first[ask.name] for ask in display.asks if ask.required and ask.name in first)
+
+
 class Conflict(Exception):
     """Somebody has answered since this was read: another tab, as a rule."""
 
@@ -76,6 +115,8 @@ class Journal:
     ) -> None:
         path = folder / "answers.sqlite"
         self._clock = clock
+        self._reads: dict[str, _Read] = {}
+        self._row = 0
         there = _is_kept(path)
         try:
             if read_only and not there:
@@ -140,54 +181,47 @@ class Journal:
 
         A session is over when every display of it is answered whole. Time is the server's.
         """
-        answered: dict[str, dict[str, str]] = {}
-        finished: dict[str, float] = {}
-        for one in self.answers(reader):
-            answered.setdefault(one.display, {})[one.question] = one.value
-        # A display is read when the last of what must be answered was first said; a correction of
-        # it later puts nothing off.
-        for display, question, at in self._file.execute(
-            "SELECT display, question, MIN(at) FROM answers WHERE reader=? AND value<>'' "
-            "GROUP BY display, question",
-            (reader,),
-        ):
-            shown = study.displays.get(display)
-            if shown is not None and question in {ask.name for ask in shown.asks if ask.required}:
-                finished[display] = max(at, finished.get(display, at))
-        own: dict[int, list[Turn]] = {}
-        for turn in study.schedule:
-            if turn.reader == reader:
-                own.setdefault(turn.session, []).append(turn)
-        opens: float | None = None
-        for session in sorted(own):
-            turns = sorted(own[session], key=lambda turn: turn.place)
-            done = frozenset(
-                turn.display
-                for turn in turns
-                if is_whole(study.displays[turn.display].asks, answered.get(turn.display, {}))
-            )
-            if len(done) < len(turns):
-                now = self._clock()
-                waits = opens if opens is not None and now < opens and not done else None
-                return Standing(session, turns, done, waits)
-            if session != TRAINING:
-                ended = max(finished[turn.display] for turn in turns)
+        own = self._read_by(study, reader)
+        before: Sequence[Turn] = ()
+        for session, turns in own.sessions.items():
+            done = frozenset(turn.display for turn in turns if turn.display in own.whole)
+            if len(done) == len(turns):
+                before = turns if session != TRAINING else ()
+                continue
+            waits = None
+            if before and not done:
+                ended = max(own.finished(study.displays[turn.display]) for turn in before)
                 opens = ended + study.design.washout_days * _DAY
+                waits = opens if self._clock() < opens else None
+            return Standing(session, turns, done, waits)
         return Standing(None, (), frozenset(), None)
 
     def progress(self, study: Opened) -> list[tuple[str, int, int, float | None]]:
         """Of each reader: displays answered whole, all displays, and when he last answered."""
         found = []
         for reader in study.design.readers:
-            answered: dict[str, dict[str, str]] = {}
-            last: float | None = None
-            for one in self.answers(reader):
-                answered.setdefault(one.display, {})[one.question] = one.value
-                last = one.at if last is None else max(last, one.at)
-            own = [turn.display for turn in study.schedule if turn.reader == reader]
-            whole = sum(is_whole(study.displays[name].asks, answered.get(name, {})) for name in own)
-            found.append((reader, whole, len(own), last))
+            own = self._read_by(study, reader)
+            turns = [turn.display for turns in own.sessions.values() for turn in turns]
+            found.append((reader, len(own.whole.intersection(turns)), len(turns), own.last))
         return found
+
+    def _read_by(self, study: Opened, reader: str) -> _Read:
+        """What a reader has answered, other processes' rows included; only new rows are read.
+
+        Whoever writes does so alone and rows are only added: what is above the last row that was
+        read is all that is new.
+        """
+        if not self._reads:
+            self._reads = {name: _Read(study, name) for name in study.design.readers}
+        for row, name, display, question, value, at in self._file.execute(
+            "SELECT row, reader, display, question, value, at FROM answers WHERE row > ? "
+            "ORDER BY row",
+            (self._row,),
+        ).fetchall():
+            self._row = row
+            if name in self._reads and display in study.displays:
+                self._reads[name].add(study.displays[display], question, value, at)
+        return self._reads[reader]
 
     # ------------------------------------------------------------ writing
 

@@ -15,10 +15,12 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import cache
 from io import BytesIO
 from math import ceil, sqrt
 from pathlib import Path
 from random import Random
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import msgspec
@@ -34,6 +36,8 @@ from overread.scratch import scratch_folder
 from overread.study.design import ORGANISER, USUAL_WASHOUT, Design, Task
 
 _MOST_DISPLAYS = 1_000_000
+# So often sessions are drawn for a case before there is one more of them.
+_MOST_TRIES = 200
 TRAINING = 0
 """The session before the first: answers given there are kept and not analysed."""
 
@@ -143,8 +147,13 @@ def sampled(screens: Iterable[ForPeople], task: Task, number: int, seed: int) ->
     wanted = min(task.cases or len(by_case), len(by_case))
     chosen: list[str] = []
     spare: list[str] = []
+    # Of cases that share a film one is enough, where there are others: each takes its sessions.
+    apart = any(len(some) > 1 for some in by_case.values())
+    films = {case: _films_of(some) if apart else frozenset() for case, some in by_case.items()}
+    shown: set[oc.Source | oc.Inline] = set()
     for stratum, n in _shares(wanted, {key: len(cases) for key, cases in strata.items()}).items():
         drawn = sorted(strata[stratum], key=lambda case: lot(f"study {number}", seed, case))
+        drawn = _new_films_first(drawn, films, shown, n)
         chosen += drawn[:n]
         spare += drawn[n:]
     chosen.sort(key=lambda case: lot(f"order {number}", seed, case))
@@ -153,6 +162,26 @@ def sampled(screens: Iterable[ForPeople], task: Task, number: int, seed: int) ->
         [one for case in chosen for one in by_case[case]],
         [by_case[case][0] for case in spare],
     )
+
+
+def _films_of(screens: Iterable[ForPeople]) -> frozenset[oc.Source | oc.Inline]:
+    return frozenset(slide.picture.source for one in screens for slide in one.slides)
+
+
+def _new_films_first(
+    drawn: Sequence[str],
+    films: Mapping[str, frozenset[oc.Source | oc.Inline]],
+    shown: set[oc.Source | oc.Inline],
+    n: int,
+) -> list[str]:
+    """The first `n` with as many films that were not `shown` as there are; they are from now on."""
+    fresh: list[str] = []
+    for case in drawn:
+        if len(fresh) < n and shown.isdisjoint(films[case]):
+            fresh.append(case)
+            shown |= films[case]
+    first = set(fresh)
+    return fresh + [case for case in drawn if case not in first]
 
 
 def practised(dealt: Sequence[Dealt], tasks: Sequence[Task]) -> list[Sequence[ForPeople]]:
@@ -193,15 +222,23 @@ def _shares(n: int, sizes: Mapping[tuple[str, ...], int]) -> dict[tuple[str, ...
 
 
 def dealt_out(
-    displays: Sequence[Key], readers: Sequence[str], task: Task, cap: int, seed: int, after: int = 0
-) -> Iterator[Turn]:
+    displays: Sequence[Key],
+    readers: Sequence[str],
+    task: Task,
+    cap: int,
+    seed: int,
+    after: int = 0,
+    films: Mapping[str, frozenset[bytes]] = MappingProxyType({}),
+) -> list[Turn]:
     """Who sees which display of a task in which session; `place` is set when sessions are shuffled.
 
     Sessions are those `after` the last of the task before: what one task shows of a case must not
     be remembered in another.
 
-    A case is in a session once. Where a reader has a cap, the first `anchor` cases go to everybody
-    and each of the others to `each` readers in turn, while they have room.
+    A case is in a session once, and so is a film that several cases have (`films` of each display):
+    under two names it would be two conditions of one film all the same. There are as many sessions
+    as that takes. Where a reader has a cap, the first `anchor` cases go to everybody and each of
+    the others to `each` readers in turn, while they have room.
 
     Where cases are shown once more there is a session more, and all are spread over all of them: a
     session of repeats alone would be known for one. The second time comes after the first.
@@ -209,12 +246,33 @@ def dealt_out(
     by_case: dict[str, list[Key]] = defaultdict(list)
     for key in displays:
         by_case[key.unit or key.case].append(key)
+    cases = list(by_case.values())
+    shared = Counter(film for key in displays for film in films.get(key.display, ()))
+    most = max([*map(len, cases), *shared.values()])
+    while True:
+        sessions = range(after + 1, after + most + 1)
+        found = _in_sessions(cases, readers, task, cap, seed, sessions, films)
+        if found is not None:
+            return found
+        most += 1
+
+
+def _in_sessions(
+    cases: Sequence[Sequence[Key]],
+    readers: Sequence[str],
+    task: Task,
+    cap: int,
+    seed: int,
+    sessions: range,
+    films: Mapping[str, frozenset[bytes]],
+) -> list[Turn] | None:
+    """`dealt_out` over so many sessions; None where a film would meet itself in one."""
     room = dict.fromkeys(readers, cap or _MOST_DISPLAYS)
     who = {reader: Random(lot("session", seed, f"{task.kind}|{reader}")) for reader in readers}
-    most = max(len(some) for some in by_case.values())
-    those_after = range(after + 1, after + most + 1)
+    shown: dict[tuple[str, int], set[bytes]] = defaultdict(set)
+    found: list[Turn] = []
     turn = 0
-    for at, some in enumerate(by_case.values()):
+    for at, some in enumerate(cases):
         if cap and at >= task.anchor:
             those = [readers[(turn + k) % len(readers)] for k in range(task.each)]
             turn += task.each
@@ -224,14 +282,30 @@ def dealt_out(
             if room[reader] < len(some):
                 continue
             room[reader] -= len(some)
-            when = who[reader].sample(those_after, len(some))
-            at_first = {key.condition: at for at, key in enumerate(some) if not key.iteration}
-            for again, key in enumerate(some):
-                if key.iteration:
-                    first = at_first[key.condition]
-                    when[first], when[again] = sorted((when[first], when[again]))
+            for _ in range(_MOST_TRIES):
+                when = _drawn(some, sessions, who[reader])
+                if all(
+                    shown[reader, session].isdisjoint(films.get(key.display, ()))
+                    for key, session in zip(some, when, strict=True)
+                ):
+                    break
+            else:
+                return None
             for key, session in zip(some, when, strict=True):
-                yield Turn(reader=reader, session=session, place=0, display=key.display)
+                shown[reader, session].update(films.get(key.display, ()))
+                found.append(Turn(reader=reader, session=session, place=0, display=key.display))
+    return found
+
+
+def _drawn(some: Sequence[Key], sessions: range, draw: Random) -> list[int]:
+    """A session for each display of a case."""
+    when = draw.sample(sessions, len(some))
+    at_first = {key.condition: at for at, key in enumerate(some) if not key.iteration}
+    for again, key in enumerate(some):
+        if key.iteration:
+            first = at_first[key.condition]
+            when[first], when[again] = sorted((when[first], when[again]))
+    return when
 
 
 def as_published(
@@ -288,6 +362,9 @@ def make_study(
 
     Everything is drawn by the design's seed but the names of displays, which must not be guessed.
     """
+    from overread.imaging import digest
+
+    digest_of = cache(digest)
     remarks = []
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise BadInput(f"--out {out}: something is there, and a study is made once. Name another.")
@@ -316,10 +393,18 @@ def make_study(
             firsts: dict[str, str] = {}
             for one in dealt.screens:
                 firsts.setdefault(one.unit or one.case, one.condition)
+            if len(firsts) < task.cases and not dealt.published:
+                remarks.append(
+                    f"task {number} asks for {task.cases} cases, and {len(firsts)} can be shown."
+                )
             repeated = sorted(firsts, key=lambda case: lot(f"again {number}", design.seed, case))
             share = 0 if dealt.published else task.repeat
             again = frozenset(repeated[: round(share * len(firsts))])
             own: list[Key] = []
+            # Where cases are shown under conditions, no film may be under two in a session.
+            shown_as = {(one.unit or one.case, one.condition) for one in dealt.screens}
+            apart = len(shown_as) > len(firsts) and not dealt.published
+            films: dict[str, frozenset[bytes]] = {}
             for one, training in [
                 *((one, False) for one in dealt.screens),
                 *((one, True) for one in practice[number - 1]),
@@ -331,13 +416,23 @@ def make_study(
                     pictures = tuple(_seen(slide, folder, kept, render) for slide in one.slides)
                     displays.append(_display(name, number, one, task, pictures))
                     own.append(_key(name, number, one, task.kind, iteration, training, request_of))
+                    if apart and not training:
+                        films[name] = frozenset(map(digest_of, _films_of([one])))
             keys += own
             real = [key for key in own if not key.training]
             after = max((turn.session for turn in (*turns, *settled)), default=0)
             if dealt.published:
                 settled += as_published(real, dealt.screens, design.readers, after)
             else:
-                turns += dealt_out(real, design.readers, task, design.cap, design.seed, after)
+                some = dealt_out(real, design.readers, task, design.cap, design.seed, after, films)
+                sessions = max(turn.session for turn in some) - after
+                usual = max(Counter(key.unit or key.case for key in real).values())
+                if sessions > usual:
+                    remarks.append(
+                        f"task {number} has {sessions} sessions in place of {usual}: cases share "
+                        "films, and none is twice in a session. Fewer cases make fewer sessions."
+                    )
+                turns += some
             turns += [
                 Turn(reader=reader, session=TRAINING, place=0, display=key.display)
                 for reader in design.readers
@@ -462,6 +557,8 @@ def _plain(value: Any) -> Any:
     """What TOML can hold: it has no word for nothing."""
     if isinstance(value, dict):
         return {name: _plain(one) for name, one in value.items() if one is not None}
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
     return value
 
 

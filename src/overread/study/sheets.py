@@ -27,8 +27,7 @@ def write_sheets(out: Path, study: Opened, journal: Journal) -> int:
 
     Sessions are apart, to be sent apart: nobody here keeps a wash-out for whoever has them all.
     """
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise BadInput(f"--out {out}: something is there. Name a new folder.")
+    check_new_folder(out)
     given: dict[tuple[str, str], dict[str, str]] = {}
     for one in journal.answers():
         given.setdefault((one.reader, one.display), {})[one.question] = one.value
@@ -53,6 +52,11 @@ def write_sheets(out: Path, study: Opened, journal: Journal) -> int:
                 (folder / f"task-{task}.csv").write_text(text, encoding="utf-8")
                 rows += len(some)
     return rows
+
+
+def check_new_folder(out: Path) -> None:
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise BadInput(f"--out {out}: something is there. Name a new folder.")
 
 
 def _sheet(shown: Sequence[Display], given: Sequence[Mapping[str, str]]) -> str:

@@ -43,16 +43,40 @@ const across = frames => Math.ceil(Math.sqrt(frames || 1));
 
 // ---------------------------------------------------------------- pixels
 
-const loading = new Map();  // the last few, by address
+const loading = new Map();  // by address, the last used last
+const MOST_KEPT = 24, MOST_PIXELS = 64e6;
 function loaded(address) {
-  if (!loading.has(address)) {
-    const image = new Image();
-    image.src = address;
-    loading.set(address, image.decode().then(() => image));
-    loading.get(address).catch(() => loading.delete(address));
-    if (loading.size > 24) loading.delete(loading.keys().next().value);
+  return keep(address, loading.get(address)?.image ?? decoded(address));
+}
+async function decoded(address) {
+  const image = new Image();
+  image.src = address;
+  await image.decode();
+  return image;
+}
+// A browser lets go of what it decoded of an <img>, and decodes it again when it is drawn. A bitmap
+// stays as it is, and is decoded beside the page's own thread.
+async function fetched(address) {
+  const reply = await fetch(address, {credentials: "same-origin"});
+  if (!reply.ok) throw new Error(`${address}: ${reply.status}`);
+  return createImageBitmap(await reply.blob());
+}
+function keep(address, image) {
+  const kept = loading.get(address) ?? {image, pixels: 0};
+  loading.delete(address);
+  loading.set(address, kept);
+  image.then(found => { kept.pixels = found.width * found.height; spare(); },
+    () => { if (loading.get(address) === kept) loading.delete(address); });
+  return image;
+}
+function spare() {
+  let pixels = 0;
+  for (const kept of loading.values()) pixels += kept.pixels;
+  for (const [address, kept] of loading) {
+    if (loading.size < 2 || loading.size <= MOST_KEPT && pixels <= MOST_PIXELS) return;
+    loading.delete(address);
+    pixels -= kept.pixels;
   }
-  return loading.get(address);
 }
 
 // What each of the 256 values becomes.
@@ -72,8 +96,8 @@ class Film {
     this.image = image;
     this.across = across(frames);
     this.down = Math.ceil((frames || 1) / this.across);
-    this.width = Math.floor(image.naturalWidth / this.across);
-    this.height = Math.floor(image.naturalHeight / this.down);
+    this.width = Math.floor(image.width / this.across);
+    this.height = Math.floor(image.height / this.down);
     this.kept = "";
   }
   draw(pen, frame, how, x, y, wide, high) {
@@ -387,7 +411,10 @@ class Dialog {
     try {
       image = await loaded(address);
     } catch {
-      if (this.picture === picture) this.named(this.film ? "" : "the picture cannot be shown");
+      if (this.picture !== picture || !this.element.isConnected) return;
+      this.named(this.film ? "" : "the picture cannot be shown");
+      // Whoever reads by a page that waits for its server waits for its pictures too.
+      if (this.into) setTimeout(() => this.picture === picture && this.element.isConnected && this.take(picture, address, state), 2000);
       return;
     }
     if (this.picture !== picture || !this.element.isConnected) return;
@@ -559,7 +586,7 @@ function open(given) {
 }
 
 const stage = (into, pictures) => new Dialog({title: "pictures", pictures, into});
-const ahead = address => { loaded(address).catch(() => {}); };
+const ahead = address => { keep(address, loading.get(address)?.image ?? fetched(address)); };
 
 return {open, clip, stage, ahead, across};
 })();

@@ -74,9 +74,12 @@ def test_boxes_to_rate_are_the_papers(cases):
 
 
 def test_films_their_sessions_and_their_order_are_the_papers(chosen):
-    packets = pp.presence_sheets(chosen)
-    agree(packets, "task_B")
-    agree(packets, "task_C")
+    first, second = (dict(pp.presence_sheets(chosen, second=which)) for which in (False, True))
+    agree(first, "task_B")
+    # The second reader's key is the first's, and goes with his sheets once they are filled.
+    decodes = second.pop("task_C_reader2_agreement/case_mapping.csv")
+    assert decodes == first["task_B_finding_presence/case_mapping.csv"]
+    agree(second, "task_C")
 
 
 def test_errors_to_name_are_the_papers(cases, wrong):

@@ -164,6 +164,20 @@ class Grounding(base.Benchmark):
 
         return as_published(self, kind, tables, readers, cases)
 
+    def people_packets(
+        self,
+        kind: str,
+        tables: base.Tables | None,
+        readers: Sequence[str],
+        cases: int,
+        given: Sequence[Decided],
+        *,
+        second: bool,
+    ) -> Mapping[str, Sequence[Mapping[str, str]]] | None:
+        from overread.benchmarks.grounding.for_people import packets_filled
+
+        return packets_filled(self, kind, tables, readers, cases, given, second=second)
+
     @classmethod
     def people_rows(cls, kind: str, decided: Sequence[Decided]) -> list[tuple[str, ...]]:
         """Ratings of boxes; one that readers did not agree on has none."""

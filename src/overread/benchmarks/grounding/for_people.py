@@ -5,7 +5,7 @@ hold it, and what went wrong where a model erred.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -17,17 +17,22 @@ from overread.benchmarks.draws import lot
 from overread.benchmarks.grounding.cases import GroundingCase, boxed, truth
 from overread.benchmarks.grounding.paper_packets import (
     PRESENCE_CASES,
+    Chosen,
     Error,
+    Packets,
     Shown,
+    box_sheets,
     boxes_to_rate,
+    error_sheets,
     errors_to_name,
     presence_cases,
+    presence_sheets,
     question_of,
     sessions_of,
 )
 from overread.benchmarks.grounding.paper_readers import MODES
 from overread.benchmarks.grounding.prompts import SENTENCE_SOURCE, display
-from overread.benchmarks.people import Ask, ForPeople
+from overread.benchmarks.people import Ask, Decided, ForPeople
 from overread.case import BadInput
 from overread.imaging import RESOLUTION
 
@@ -217,9 +222,59 @@ def as_published(
             _failure(bench, one, letters[one.model], question_of(finding[one.case] or ""))
             for one in shown
         )
-    wanted = cases or PRESENCE_CASES
-    chosen = presence_cases(bench.cases(), right.__getitem__, len(readers), wanted)
-    return _in_sessions(bench, sessions_of(chosen))
+    return _in_sessions(bench, sessions_of(_chosen(bench, right, len(readers), cases)))
+
+
+def _chosen(bench: Grounding, right: Counter[str], models: int, cases: int) -> list[Chosen]:
+    return presence_cases(bench.cases(), right.__getitem__, models, cases or PRESENCE_CASES)
+
+
+# What a question is called on the paper's sheets.
+_CELLS: Final[Mapping[str, Mapping[str, str]]] = {
+    "boxes": {"rating": "rating"},
+    "presence": {"answer": "answer", "confidence": "confidence"},
+    "failures": {"mode": "error_category", "confidence": "radiologist_confidence"},
+}
+
+
+def packets_filled(
+    bench: Grounding,
+    kind: str,
+    tables: Tables | None,
+    readers: Sequence[str],
+    cases: int,
+    given: Sequence[Decided],
+    *,
+    second: bool,
+) -> Packets | None:
+    """Tasks A, B and D as `paper_readers` reads them; B is C for a `second` reader."""
+    if kind == "boxes":
+        packets = box_sheets(bench.cases())
+    elif kind not in _CELLS or tables is None:
+        return None
+    else:
+        wrong, right = _answered(bench, tables, readers)
+        if kind == "failures":
+            packets = error_sheets(wrong, bench.by_id)
+        else:
+            packets = presence_sheets(_chosen(bench, right, len(readers), cases), second=second)
+    (folder,) = {path.partition("/")[0] for path in packets}
+    shown = [row["case_id"] for row in packets[f"{folder}/case_mapping.csv"]]
+    if shown != [one.case for one in given]:
+        raise BadInput(
+            f"{kind}: the study's cases are not those that are drawn now. Were its cases or its "
+            "run changed? Take them from a copy."
+        )
+    cells = _CELLS[kind]
+    filled = [
+        {
+            **row,
+            **{cell: one.values.get(name, "") for name, cell in cells.items()},
+            "comment": one.values.get("note", ""),
+        }
+        for row, one in zip(packets[f"{folder}/cases.csv"], given, strict=True)
+    ]
+    return {**packets, f"{folder}/cases.csv": filled}
 
 
 def _first_session(screens: Iterable[ForPeople]) -> Iterator[ForPeople]:

@@ -212,7 +212,8 @@ def _box_cells(box: Box | None) -> dict[str, str]:
     return {f"box_{side}": f"{getattr(box, side):.1f}" for side in "xywh"}
 
 
-def presence_sheets(chosen: Sequence[Chosen]) -> Packets:
+def presence_sheets(chosen: Sequence[Chosen], *, second: bool = False) -> Packets:
+    """Task B, or for a second reader C: the same displays in the same order."""
     sheet, key, sessions = [], [], []
     for number, (session, case, condition) in enumerate(sessions_of(chosen), 1):
         first = {"display_id": f"B_{number:03d}", "session": str(session)}
@@ -230,15 +231,15 @@ def presence_sheets(chosen: Sequence[Chosen]) -> Packets:
         }
         for one in chosen
     ]
-    task, second = "task_B_finding_presence", "task_C_reader2_agreement"
-    return {
+    task = "task_C_reader2_agreement" if second else "task_B_finding_presence"
+    packets: dict[str, Rows] = {
         f"{task}/cases.csv": sheet,
         f"{task}/case_mapping.csv": key,
         f"{task}/session_assignment.csv": sessions,
-        f"{task}/case_selection_diagnostics.csv": diagnostics,
-        f"{second}/cases.csv": sheet,
-        f"{second}/session_assignment.csv": sessions,
     }
+    if not second:
+        packets[f"{task}/case_selection_diagnostics.csv"] = diagnostics
+    return packets
 
 
 def error_sheets(

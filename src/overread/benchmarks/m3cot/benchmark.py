@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import overread.case as oc
 from overread.benchmarks.base import Benchmark, ComparedWords, Loaded, Phantoms, Recovered, Tables
 from overread.benchmarks.curated import Curated
-from overread.benchmarks.m3cot import controls, trials
+from overread.benchmarks.m3cot import controls, for_people, trials
 from overread.benchmarks.m3cot.cases import FACETS, READER, CaseRow, M3Case, case_row
 from overread.benchmarks.m3cot.edition import BOOK, MODES, Edition, Options
 from overread.benchmarks.m3cot.judge_questions import questions
@@ -20,6 +20,8 @@ from overread.measuring.units import declared
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from overread.benchmarks.people import ForPeople
 
 
 class M3CoT(Benchmark):
@@ -60,6 +62,7 @@ class M3CoT(Benchmark):
     answer_type = trials.Answer
     facets = FACETS
     checked = controls.CONTROLS
+    people_kinds = for_people.KINDS
     rules: Edition
     options: Options
 
@@ -116,6 +119,13 @@ class M3CoT(Benchmark):
         self, trial: oc.Trial, reply: oc.Reply | None, traits: oc.Traits, reason: str = ""
     ) -> Sequence[Any]:
         return cells_of(trials.answer_of(trial, reply, reason))
+
+    # ------------------------------------------------------------ people
+
+    def for_people(
+        self, kind: str, tables: Tables | None = None, readers: Sequence[str] = ()
+    ) -> Iterator[ForPeople]:
+        return for_people.for_people(self, kind, tables, readers)
 
     # ------------------------------------------------------------ judging
 

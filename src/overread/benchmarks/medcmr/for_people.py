@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Final
 
 import overread.case as oc
 from overread.benchmarks.base import Tables
-from overread.benchmarks.draws import lot
 from overread.benchmarks.letter_parser import LETTERS
 from overread.benchmarks.medcmr.cases import MedCase
 from overread.benchmarks.medcmr.people_sheets import ERRORS, replies_to_rank, sample_errors
 from overread.benchmarks.medcmr.verdict_parser import COMPONENTS
 from overread.benchmarks.people import CANNOT_TELL, Ask, Decided, ForPeople, PeopleMeasured
-from overread.case import BadInput
+from overread.benchmarks.ranked import check_ranked, screen_of_replies
 
 if TYPE_CHECKING:
     from overread.benchmarks.medcmr.benchmark import MedCMR
@@ -38,8 +37,6 @@ _QUESTIONS: Final[Mapping[str, str]] = {
     "visual": "What is seen: which describes best what the image shows?",
     "truth": "Truth: which is nearest to the true answer?",
 }
-# A digit ranks, and nobody keeps more replies in mind.
-_MOST_RANKED: Final = 9
 
 
 def for_people(
@@ -52,32 +49,19 @@ def for_people(
 
 
 def _ranked(bench: MedCMR, tables: Tables, readers: Sequence[str]) -> Iterator[ForPeople]:
-    """Replies go by letters, dealt anew for every item: no letter is always one model's."""
-    if not 2 <= len(readers) <= _MOST_RANKED:
-        raise BadInput(
-            f"models: it is {len(readers)}, and from 2 to {_MOST_RANKED} can be ranked. Name them: "
-            "models = […]."
-        )
+    check_ranked(readers)
     for case, replies in replies_to_rank(tables, readers):
-        order = sorted(
-            readers, key=lambda who: lot("letters", bench.rules.seed, f"{case.case_id}|{who}")
-        )
-        named = dict(zip(LETTERS, order, strict=False))
-        asks = tuple(
-            Ask(name=part, text=_QUESTIONS[part], kind="ranking", options=tuple(named))
-            for part in COMPONENTS
-        )
         texts = [("Question", case.question), ("Caption", case.caption or "")]
-        texts.append(("True answer", case.answer))
-        texts += [(f"Reply {letter}", replies[who]) for letter, who in named.items()]
-        yield ForPeople(
+        yield screen_of_replies(
             case=case.case_id,
             patient=_patient(case),
             slides=_slides(bench, case),
-            texts=tuple((heading, text) for heading, text in texts if text),
-            asks=asks,
-            stratum=(case.dimension or "",),
-            facts={**named, "dimension": case.dimension or ""},
+            texts=[*texts, ("True answer", case.answer)],
+            replies=replies,
+            dimensions={part: _QUESTIONS[part] for part in COMPONENTS},
+            seed=bench.rules.seed,
+            stratum=case.dimension or "",
+            facts={"dimension": case.dimension or ""},
         )
 
 

@@ -21,7 +21,7 @@ from overread.benchmarks.medcmr.verdict_parser import COMPONENTS, GRIDS
 from overread.case import BadInput, Measure
 from overread.judging.checking import CheckedReply, checked_by_people
 from overread.measuring import estimates
-from overread.measuring.contrasts import paired
+from overread.measuring.contrasts import against_half
 from overread.measuring.estimates import Estimate, Floats, Ints, Mask
 from overread.measuring.notes import joined
 from overread.measuring.specs import Condition
@@ -191,7 +191,7 @@ def _of_component(
             # 1 where the first is better, 1/2 at a tie, 0 where it is worse.
             points = (np.sign(table[:, [one]] - table[:, others]) + 1) / 2
             if versus and clusters is not None:
-                tried = _against_half(told, points[:, 0], clusters, f"win_ratio {rater}")
+                tried = against_half(told, points[:, 0], clusters, f"win_ratio {rater}")
                 ratios.setdefault((readers[one], *versus.values()), {})[rater] = tried.value
                 yield tried
                 continue
@@ -203,15 +203,6 @@ def _of_component(
         some = {names: found for names, found in ratios.items() if len(names) == size}
         yield _gap({**by, **of}, some, label, judged=judged)
     yield _rho({**by, "with": "human"}, sides, label, judged=judged)
-
-
-def _against_half(record: Measure, points: Floats, clusters: Ints, family: str) -> Measure:
-    """The win ratio over another reader with its interval and test: 1/2 is nobody's."""
-    half = np.full(points.shape, 0.5)
-    made = paired(record, points, half, clusters, limits=(-0.5, 0.5), family=family)
-    ends = [None if one is None else one + 0.5 for one in (made.value, made.low, made.high)]
-    against = None if made.against is None else 0.5
-    return replace(made, value=ends[0], low=ends[1], high=ends[2], beside=None, against=against)
 
 
 def _gap(

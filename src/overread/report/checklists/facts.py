@@ -412,8 +412,13 @@ def people(run: Reported) -> Iterator[Told]:
         for reader, one in run.studies.items()
     }
     yield from _same(said)
-    if said:
-        yield Told("Left to the authors: how long these people have read, and in which field.")
+    yield from _same(
+        {reader: one.person and f"{one.person}." for reader, one in run.studies.items()}
+    )
+    unknown = tuple(reader for reader, one in run.studies.items() if not one.person)
+    if unknown:
+        said_not = "left to the authors: how long these people have read, and in which field."
+        yield Told(said_not, unknown)
 
 
 # ---------------------------------------------------------------- what was used, what is kept

@@ -257,10 +257,10 @@ form.addEventListener("change", event => {
 async function commit() {
   const given = values(), open = missing(given);
   if (open.length) {
-    told(`Still open: ${open.map(ask => ask.text).join(" ")}`, true);
+    told(`Still open: ${open[0].text}${open.length > 1 ? ` And ${open.length - 1} more.` : ""}`, true);
     if (DIGITS.includes(open[0].kind)) { current = open[0]; changed(); }
     field(open[0]).scrollIntoView({block: "nearest"});
-    field(open[0]).querySelector("input, textarea")?.focus();
+    if (typed(open[0])) field(open[0]).querySelector("input, textarea").focus();
     return false;
   }
   if (!paused) { seen += performance.now() - since; since = performance.now(); }
@@ -358,6 +358,11 @@ function digit(number) {
   press(current, words[number - 1]);
   return true;
 }
+// What is read beside the pictures, by most of what is in sight of it.
+function scroll(by) {
+  const texts = form.querySelector(".shown"), own = getComputedStyle(texts).overflowY === "auto" ? texts : form;
+  own.scrollBy({top: by * own.clientHeight * .7});
+}
 document.addEventListener("keydown", event => {
   if ((event.ctrlKey || event.metaKey) && event.key === "Enter" && !event.repeat && now) { turn(1); event.preventDefault(); }
   if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -380,6 +385,7 @@ document.addEventListener("keydown", event => {
   else if (key === "t") { const note = form.querySelector(".note"); note.open = true; written().focus(); }
   else if (key in words) used = choose(words[key]);
   else if (key === "s") onward(event.shiftKey ? -1 : 1);
+  else if (key === "j" || key === "k") scroll(key === "j" ? 1 : -1);
   else if (/^[0-9]$/.test(key) && digit(Number(key))) used = true;
   else used = stages.map(stage => stage.key(event)).some(Boolean);
   if (used) event.preventDefault();
