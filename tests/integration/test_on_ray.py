@@ -35,6 +35,9 @@ KEY = "a-key-that-no-log-may-hold-4711"
 def cluster() -> Iterator[Any]:
     """Two nodes on this machine, for the whole file: Ray takes seconds to start."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    # Workers are started when they are wanted: those in waiting would import everything for nothing.
+    for name in ("enable_worker_prestart", "prestart_worker_first_driver"):
+        os.environ[f"RAY_{name}"] = "0"
     from ray.cluster_utils import Cluster
 
     Path("/tmp/ray").mkdir(exist_ok=True)  # where Ray notes its address
