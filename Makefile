@@ -28,7 +28,7 @@ demo: $(VENV)/.runtime  ## install, then run the audit on synthetic patients
 	$(VENV)/bin/overread demo
 
 test: $(VENV)/.dev weights torch  ## install, then run the whole test suite (one file: make test TESTS=tests/test_x.py)
-	$(PY) -m pytest -n 4 --dist worksteal $(TESTS)
+	$(PY) -m pytest -n 3 --dist worksteal $(TESTS)
 
 quick: $(VENV)/.dev  ## install, then run what takes a minute: all but whole runs, servers and browsers
 	$(PY) -m pytest -n 2 --dist worksteal -q -m "not slow" $(TESTS)

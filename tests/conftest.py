@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import sys
@@ -85,6 +86,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if not slow.isdisjoint((item.path, *item.path.parents)):
             item.add_marker(pytest.mark.slow)
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays: Python need not look again whether it is still used."""
+    gc.freeze()
 
 
 def _skips(config: pytest.Config) -> list[tuple[str, str]]:

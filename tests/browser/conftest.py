@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import fcntl
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +12,12 @@ import pytest
 
 from support.chromium import Heard, Open, chromium, heard_from, unfold, why_not
 from support.commands import phantom_cache
+from support.small_runs import make
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 __all__ = ["phantom_cache"]
-
-TESTS = Path(__file__).resolve().parents[1]
 
 
 @pytest.fixture(scope="package")
@@ -34,7 +31,7 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def runs(phantom_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def runs(phantom_cache: Path) -> Path:
     """The folder of `support.small_runs`; the first worker that needs it makes it for all."""
     missing = why_not()
     if missing:
@@ -43,13 +40,9 @@ def runs(phantom_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     with (phantom_cache.parent / "small-runs.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / "report.html").exists():
-            paths = [str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])]
-            subprocess.run(
-                [sys.executable, "-m", "support.small_runs", str(folder)],
-                check=True,
-                cwd=phantom_cache.parent,
-                env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
-            )
+            # Where a browser is driven, this thread has a running event loop.
+            with ThreadPoolExecutor(1) as another:
+                another.submit(make, folder).result()
     return folder
 
 

@@ -34,6 +34,12 @@ def fresh(runs: Path, opened: Open) -> tuple[Page, Heard]:
     return opened(runs / "report.html", viewport=SCREEN)
 
 
+@pytest.fixture(scope="module")
+def untouched(runs: Path, module_opened: Open) -> tuple[Page, Heard]:
+    """The same, for all who only look: a page is opened in a second."""
+    return module_opened(runs / "report.html", viewport=SCREEN)
+
+
 def arrived(page: Page, selector: str) -> None:
     """Until something is in sight, in the window."""
     page.wait_for_function(
@@ -53,8 +59,8 @@ def cell(page: Page, model: str) -> None:
     arrived(page, ".found:target .lead")
 
 
-def test_the_first_screen_has_every_answer_of_every_model(fresh: tuple[Page, Heard]) -> None:
-    page, heard = fresh
+def test_the_first_screen_has_every_answer_of_every_model(untouched: tuple[Page, Heard]) -> None:
+    page, heard = untouched
     cells = page.locator(".matrix .cell")
     assert cells.count() == len(MODELS)
     boxes = [one.bounding_box() for one in cells.all()]
@@ -69,18 +75,20 @@ def test_the_first_screen_has_every_answer_of_every_model(fresh: tuple[Page, Hea
     assert heard.trouble == []
 
 
-def test_before_anything_is_unfolded_it_is_at_most_six_screens(fresh: tuple[Page, Heard]) -> None:
-    page, _ = fresh
+def test_before_anything_is_unfolded_it_is_at_most_six_screens(
+    untouched: tuple[Page, Heard],
+) -> None:
+    page, _ = untouched
     assert page.evaluate("document.documentElement.scrollHeight") <= 6 * SCREEN["height"]
     assert page.evaluate("document.documentElement.scrollWidth") <= SCREEN["width"]
 
 
-def test_the_cases_are_within_sixty_stops_of_the_keyboard(fresh: tuple[Page, Heard]) -> None:
-    assert 0 < fresh[0].evaluate(TAB_STOPS) < 60
+def test_the_cases_are_within_sixty_stops_of_the_keyboard(untouched: tuple[Page, Heard]) -> None:
+    assert 0 < untouched[0].evaluate(TAB_STOPS) < 60
 
 
-def test_every_exhibit_says_in_a_line_what_it_shows(fresh: tuple[Page, Heard]) -> None:
-    lines = fresh[0].locator(".exhibit > summary > .finding").all_inner_texts()
+def test_every_exhibit_says_in_a_line_what_it_shows(untouched: tuple[Page, Heard]) -> None:
+    lines = untouched[0].locator(".exhibit > summary > .finding").all_inner_texts()
     told = [line for line in lines if re.search(r": |rows", line)]
     assert len(told) == len(lines) > 20
     assert sum(": " in line for line in lines) > 0.7 * len(lines)
@@ -106,8 +114,8 @@ def test_the_first_screen_looks_as_it_did(fresh: tuple[Page, Heard]) -> None:
 # ---------------------------------------------------------------- five questions, three actions
 
 
-def test_which_models_look_at_the_image(fresh: tuple[Page, Heard]) -> None:
-    page, _ = fresh
+def test_which_models_look_at_the_image(untouched: tuple[Page, Heard]) -> None:
+    page, _ = untouched
     # No action: the column of the question.
     text = page.locator(".matrix td[data-question='Did it look?']").inner_text()
     told = json.loads(page.locator("#headlines").text_content() or "")

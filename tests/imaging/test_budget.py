@@ -15,9 +15,9 @@ import subprocess
 import sys
 import threading
 import time
-import zipfile
 import zlib
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +25,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from isal import isal_zlib
 from PIL import Image
 
 from overread.case import BadInput, Inline, Picture, Resize, Shown, Source
@@ -126,17 +127,46 @@ def chunk(kind: bytes, body: bytes) -> bytes:
     return struct.pack(">L", len(body)) + kind + body + struct.pack(">L", zlib.crc32(kind + body))
 
 
-def black(size: int, bits: int) -> Iterator[bytes]:
-    """So many zeros, deflated."""
-    packing = zlib.compressobj(1, wbits=bits)
-    for at in range(0, size, 1 << 20):
-        yield packing.compress(bytes(min(1 << 20, size - at)))
-    yield packing.flush()
+MEGABYTE = 1 << 20
+
+
+@cache
+def black() -> bytes:
+    """A megabyte of zeros, deflated so that any number of them may follow each other."""
+    packing = zlib.compressobj(1, wbits=-15)
+    return packing.compress(bytes(MEGABYTE)) + packing.flush(zlib.Z_FULL_FLUSH)
+
+
+def deflated(first: bytes, megabytes: int) -> bytes:
+    """Something, and so many megabytes of zeros."""
+    packing = zlib.compressobj(1, wbits=-15)
+    start = packing.compress(first) + packing.flush(zlib.Z_FULL_FLUSH)
+    return start + black() * megabytes + zlib.compress(b"", wbits=-15)
+
+
+def crc_of(first: bytes, megabytes: int) -> int:
+    found = isal_zlib.crc32(first)
+    for _ in range(megabytes):
+        found = isal_zlib.crc32(bytes(MEGABYTE), found)
+    return found
+
+
+def zipped(name: str, first: bytes, megabytes: int) -> bytes:
+    """An archive of one member."""
+    body, size = deflated(first, megabytes), len(first) + megabytes * MEGABYTE
+    facts = (crc_of(first, megabytes), len(body), size, len(name), 0)
+    entry = struct.pack("<5H3L2H", 20, 0, 8, 0, 33, *facts)
+    member = b"PK\x03\x04" + entry + name.encode() + body
+    index = b"PK\x01\x02\x14\x00" + entry + bytes(14) + name.encode()
+    end = struct.pack("<4H2LH", 0, 0, 1, 1, len(index), len(member), 0)
+    return member + index + b"PK\x05\x06" + end
 
 
 def png(width: int, height: int, colour: int = 0, more: bytes = b"") -> bytes:
     channels = {0: 1, 2: 3, 6: 4}[colour]
-    pixels = b"".join(black((width * channels + 1) * height, 15))
+    size = (width * channels + 1) * height
+    pixels = b"\x78\x01" + deflated(bytes(size % MEGABYTE), size // MEGABYTE)
+    pixels += struct.pack(">HH", size % 65521, 1)  # Adler's sum of as many zeros
     header = struct.pack(">LLBBBBB", width, height, 8, colour, 0, 0, 0)
     return (
         b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + more + chunk(b"IDAT", pixels)
@@ -159,10 +189,8 @@ def deflated_dicom(rows: int, columns: int, frames: int = 1) -> bytes:
             body += element(0x00280004, b"CS", b"MONOCHROME2 ")
             body += element(0x00280008, b"IS", f"{frames:<4}".encode())
     size = rows * columns * 2 * frames
-    packing = zlib.compressobj(1, wbits=-15)
-    parts = [packing.compress(body + struct.pack("<HH2sHL", 0x7FE0, 0x10, b"OW", 0, size))]
-    parts += [packing.compress(bytes(1 << 20)) for _ in range(size >> 20)]
-    return bytes(128) + b"DICM" + length + syntax + b"".join(parts) + packing.flush()
+    body += struct.pack("<HH2sHL", 0x7FE0, 0x10, b"OW", 0, size)
+    return bytes(128) + b"DICM" + length + syntax + deflated(body, size // MEGABYTE)
 
 
 def scans(width: int, height: int, count: int) -> bytes:
@@ -194,18 +222,17 @@ def nifti(frames: int) -> bytes:
     header.set_data_shape((1024, 1024, frames))
     header.set_data_dtype(np.uint8)
     header["magic"], header["vox_offset"] = b"n+1", 352
-    packing = zlib.compressobj(1, wbits=31)
-    parts = [packing.compress(header.binaryblock + bytes(4))]
-    parts += [packing.compress(bytes(1 << 20)) for _ in range(frames)]
-    return b"".join([*parts, packing.flush()])
+    first = header.binaryblock + bytes(4)
+    size = (len(first) + frames * MEGABYTE) % (1 << 32)
+    end = struct.pack("<LL", crc_of(first, frames), size)
+    return b"\x1f\x8b\x08" + bytes(7) + deflated(first, frames) + end
 
 
-def npz(path: Path, frames: int) -> None:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made, made.open("m.npy", "w") as file:
-        shape = {"descr": "|u1", "fortran_order": False, "shape": (frames, 1024, 1024)}
-        np.lib.format.write_array_header_1_0(file, shape)
-        for _ in range(frames):
-            file.write(bytes(1 << 20))
+def npz(frames: int) -> bytes:
+    first = io.BytesIO()
+    shape = {"descr": "|u1", "fortran_order": False, "shape": (frames, 1024, 1024)}
+    np.lib.format.write_array_header_1_0(first, shape)
+    return zipped("m.npy", first.getvalue(), frames)
 
 
 BOMBS: dict[str, tuple[Callable[[], bytes], str, str]] = {
@@ -257,7 +284,7 @@ def test_large_pictures_wait_for_each_other(tmp_path: Path, decoded: Decoded) ->
 
 @pytest.mark.slow
 def test_masks_of_a_gigabyte(tmp_path: Path, decoded: Decoded) -> None:
-    npz(tmp_path / "m.npz", 1100)
+    (tmp_path / "m.npz").write_bytes(npz(1100))
     peak, _, (line,) = decoded(tmp_path, "m.npz", "masks")
     assert line.startswith("m.npz: would take")
     assert peak < GIGABYTE
@@ -268,11 +295,7 @@ def test_masks_of_a_gigabyte(tmp_path: Path, decoded: Decoded) -> None:
 def test_a_zip_of_large_members(
     tmp_path: Path, decoded: Decoded, megabytes: int, said: str
 ) -> None:
-    path = tmp_path / "a.zip"
-    packing = zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1)
-    with packing as made, made.open("0.png", "w") as file:
-        for _ in range(megabytes):
-            file.write(bytes(1 << 20))
+    (tmp_path / "a.zip").write_bytes(zipped("0.png", b"", megabytes))
     peak, _, lines = decoded(tmp_path / "a.zip", "0.png", threads=4)
     assert all(said in line and "0.png" in line for line in lines)
     assert peak < GIGABYTE

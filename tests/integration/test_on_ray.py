@@ -35,6 +35,9 @@ KEY = "a-key-that-no-log-may-hold-4711"
 def cluster() -> Iterator[Any]:
     """Two nodes on this machine, for the whole file: Ray takes seconds to start."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    # Workers are started when they are wanted: those in waiting would import everything for nothing.
+    for name in ("enable_worker_prestart", "prestart_worker_first_driver"):
+        os.environ[f"RAY_{name}"] = "0"
     from ray.cluster_utils import Cluster
 
     Path("/tmp/ray").mkdir(exist_ok=True)  # where Ray notes its address
@@ -130,11 +133,11 @@ def test_the_engines_give_the_same_measures(on_ray, tmp_path) -> None:
     with served(control="looks", delay=0.01) as server:
         whose = [
             f"openai:m@{server.base_url}",
-            recorded("phantom:40", tmp_path),
+            recorded("phantom:48", tmp_path),
             "control:prior",
         ]
         asked = (
-            ("grounding", "phantom:40", whose, []),
+            ("grounding", "phantom:48", whose, []),
             ("m3cot", "phantom:26", ["control:clinician"], ["control:lexical-judge"]),
         )
         for name, cases, readers, judges in asked:
@@ -170,7 +173,7 @@ def test_a_killed_worker_and_a_killed_node_lose_nothing(cluster, on_ray, watched
     reader = f"openai:m@{watched.server.base_url}?concurrency=6&label=m"
     try:
         run = ov.run(
-            "grounding", "phantom:60", [reader], out=tmp_path / "run", store=watched.store, **on_ray
+            "grounding", "phantom:48", [reader], out=tmp_path / "run", store=watched.store, **on_ray
         )
     finally:
         killing.join()
@@ -186,7 +189,7 @@ def test_a_killed_worker_and_a_killed_node_lose_nothing(cluster, on_ray, watched
 def test_the_driver_interrupted_and_killed_is_resumed(on_ray, watched, tmp_path) -> None:
     """Once with a Ray of its own, which it takes away with it; once on the cluster."""
     command = [
-        *(sys.executable, "-m", "overread", "run", "grounding", "--cases", "phantom:60"),
+        *(sys.executable, "-m", "overread", "run", "grounding", "--cases", "phantom:48"),
         *("--reader", f"openai:m@{watched.server.base_url}?concurrency=6"),
         *("--out", tmp_path / "run", "--store", watched.store, "--engine", "ray"),
     ]
@@ -212,7 +215,7 @@ def test_the_driver_interrupted_and_killed_is_resumed(on_ray, watched, tmp_path)
     killed.communicate()
     whose = [f"openai:m@{watched.server.base_url}?concurrency=6"]
     run = ov.run(
-        "grounding", "phantom:60", whose, out=tmp_path / "run", store=watched.store, **on_ray
+        "grounding", "phantom:48", whose, out=tmp_path / "run", store=watched.store, **on_ray
     )
     assert run.unanswered == 0
     assert first() == second() == set()
@@ -225,7 +228,7 @@ def test_neither_a_patient_nor_a_key_is_in_the_logs_of_ray(
     cluster, on_ray, tmp_path, monkeypatch
 ) -> None:
     """Nor of what readers print or raise; and the guard holds where trials are asked."""
-    made = phantom_cases("grounding", "phantom:40")
+    made = phantom_cases("grounding", "phantom:48")
     closed = tmp_path / "set"
     shutil.copytree(made.parent, closed)
     (closed / "dataset.toml").write_text('policy = "credentialed"\n')

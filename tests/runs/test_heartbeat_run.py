@@ -15,6 +15,8 @@ import overread as ov
 from overread.benchmarks.registry import class_of
 from support.commands import Overread
 
+pytestmark = pytest.mark.usefixtures("no_pages")
+
 ROOT = Path(__file__).parents[1] / "golden" / "heartbeat"
 FEW = ("--set", "seeds=2020,2021", "--set", "passes=1", "--set", "boot=500")
 CASES = ("--cases", "phantom:12")
@@ -27,6 +29,7 @@ def measures(folder: str | Path, **about: str) -> list[dict]:
     return [m for m in kept if m | own == m and m["by"] | about == m["by"]]
 
 
+@pytest.mark.usefixtures("pages")
 def test_the_table_the_files_and_what_is_left_out(overread: Overread, workspace: Path) -> None:
     words = ("--set", "frames=18", "--reader", "control:area", "--reader", "control:random")
     done = overread(*RUN, *words, "--out", "r")
@@ -157,6 +160,7 @@ def test_selfcheck_recovers_every_control(
 # ---------------------------------------------------------------- pictures
 
 
+@pytest.mark.usefixtures("pages")
 def test_an_open_set_has_strips_of_frames_and_another_only_when_told(
     overread: Overread, workspace: Path
 ) -> None:

@@ -19,6 +19,8 @@ from overread.phantoms.vignette import LEAST
 from support.commands import Overread
 from support.served import Served, served
 
+pytestmark = pytest.mark.usefixtures("no_pages")
+
 CASES = ("--cases", f"phantom:{LEAST}")
 FEW = ("--set", "boot=100", "--set", "checks=2")
 JUDGE = ("--judge", "control:lexical-judge")
@@ -94,6 +96,7 @@ def test_a_part_of_the_set_is_seeded_and_in_proportion(overread: Overread, works
     assert "cases:21@" in record("a")["signature"]
 
 
+@pytest.mark.usefixtures("pages")
 def test_the_other_edition_from_kept_answers_is_a_run_under_it(
     overread: Overread, workspace: Path
 ) -> None:
@@ -240,6 +243,7 @@ def test_selfcheck_recovers_every_control_in_both_editions(
 # ---------------------------------------------------------------- what may be passed on
 
 
+@pytest.mark.usefixtures("pages")
 def test_the_page_of_a_credentialed_set_has_none_of_its_texts_unless_told(
     overread: Overread, workspace: Path
 ) -> None:

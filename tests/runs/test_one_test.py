@@ -21,7 +21,7 @@ RUNS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...], dict[str, str], set
         {"diff_accuracy", "diff_uar", "diff_cgr", "diff_is"},
     ),
     "heartbeat": (
-        "phantom:6", ("area", "first-frame"), (), {"seeds": "2020", "passes": "1"}, set(),
+        "phantom:8", ("area", "first-frame"), (), {"seeds": "2020", "passes": "1"}, set(),
     ),
     "m3cot": (
         "phantom:26", ("clinician", "rambler", "contradicts"), JUDGE, {},
@@ -32,7 +32,7 @@ RUNS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...], dict[str, str], set
         {"diff_accuracy", "diff_score"},
     ),
     "pairs": (
-        "phantom:20", ("looks", "prior", "first-option"), (), {},
+        "phantom:24", ("looks", "prior", "first-option"), (), {},
         {"diff_accuracy", "diff_set_accuracy", "diff_confusion"},
     ),
 }  # fmt: skip

@@ -20,7 +20,7 @@ from support.phantom_asked import phantom_asked, rendered
 __all__ = ["phantom_cache", "workspace"]
 FEW = {
     "grounding": ("phantom:16", "control:looks", {"boot": "100"}),
-    "heartbeat": ("phantom:6", "control:area", {"boot": "100", "seeds": "2020", "passes": "1"}),
+    "heartbeat": ("phantom:8", "control:area", {"boot": "100", "seeds": "2020", "passes": "1"}),
     "m3cot": ("phantom:26", "control:clinician", {"boot": "100"}),
     "medcmr": ("phantom:28", "control:oracle", {"boot": "100"}),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
@@ -188,27 +189,32 @@ SETS = {
 
 
 @pytest.fixture(scope="module")
-def own_runs(tmp_path_factory: pytest.TempPathFactory, phantom_cache: Path) -> Path:
-    """Of each benchmark a folder with an open `set` and a `run` over it."""
+def own_run(tmp_path_factory: pytest.TempPathFactory, phantom_cache: Path) -> Callable[[str], Path]:
+    """Of a benchmark a folder with an open `set` and a `run` over it, made when first wanted."""
     place = tmp_path_factory.mktemp("own")
-    for benchmark, (phantoms, reader) in SETS.items():
-        home = place / benchmark
+
+    @functools.cache
+    def ran(benchmark: str) -> Path:
+        home, (phantoms, reader) = place / benchmark, SETS[benchmark]
         made = phantom_cases(benchmark, phantoms)
         shutil.copytree(made.parent, home / "set")
         folders = {"store": place / "store.sqlite", "out": home / "run"}
         run(benchmark, home / "set" / made.name, [reader], settings={"boot": "100"}, **folders)
-    return place
+        return home
+
+    return ran
 
 
 @pytest.fixture
-def own(own_runs: Path, workspace: Path) -> Callable[[str], tuple[Path, Path]]:
+def own(own_run: Callable[[str], Path], workspace: Path) -> Callable[[str], tuple[Path, Path]]:
     """(run, card of its set), copied: the record names the set where it is now."""
 
     def copied(benchmark: str) -> tuple[Path, Path]:
-        shutil.copytree(own_runs / benchmark, workspace / "own")
+        home = own_run(benchmark)
+        shutil.copytree(home, workspace / "own")
         folder = workspace / "own" / "run"
         record = read_record(folder)
-        at = record.cases.replace(str(own_runs / benchmark), str(workspace / "own"))
+        at = record.cases.replace(str(home), str(workspace / "own"))
         assert at != record.cases
         write_record(folder / "run.toml", msgspec.structs.replace(record, cases=at))
         return folder, workspace / "own" / "set" / "dataset.toml"

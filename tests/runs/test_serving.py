@@ -25,7 +25,7 @@ from overread.runs._serving import _a_row_of_each_setting, browsable, served
 from support.browsed import when_served
 
 BENCHMARKS = {
-    "grounding": ("phantom:23", ["looks", "always-yes"], {}),
+    "grounding": ("phantom:24", ["looks", "always-yes"], {}),
     "heartbeat": ("phantom:4", ["area"], {"seeds": "2020", "passes": "1", "formats": "edv_esv"}),
     "m3cot": ("phantom:26", ["clinician", "contradicts"], {"images": "original,blank"}),
     "medcmr": ("phantom:42", ["oracle", "letter-a"], {"orders": "1"}),

@@ -1,14 +1,7 @@
-"""Small runs of all benchmarks with a few controls, and one page of them, as the demo has it.
-
-`python -m support.small_runs FOLDER` makes them in a process of its own: where a browser is driven,
-this thread has a running event loop.
-"""
+"""Small runs of all benchmarks with a few controls, and one page of them, as the demo has it."""
 
 from __future__ import annotations
 
-import sys
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 
 import polars as pl
@@ -18,7 +11,7 @@ from overread import report as pages
 from overread.runs import report
 from support.kept_runs import changed_on_purpose
 
-__all__ = ["HARD", "HOSTILE", "RUNS"]
+__all__ = ["HARD", "HOSTILE", "RUNS", "make"]
 
 JUDGE = ("control:lexical-judge",)
 # In the order of the page.
@@ -50,17 +43,21 @@ HOSTILE = "hostile"
 
 def make(folder: Path) -> None:
     """One folder per run, `report.html` of the four, and `hostile` with `hostile.html`."""
-    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
-        list(pool.map(ran, RUNS, [folder] * len(RUNS)))
-        spoil(folder / "medcmr", folder / HOSTILE)
-        pages_of = {"report": list(RUNS), HOSTILE: [HOSTILE]}
-        list(pool.map(reported, pages_of, pages_of.values(), [folder] * len(pages_of)))
+    folder.mkdir()
+    # A run's own page is not what is looked at here, and half of the time.
+    write, pages.write_report = pages.write_report, lambda path, runs, **_: path.touch()
+    try:
+        for name in RUNS:
+            ran(name, folder)
+    finally:
+        pages.write_report = write
+    spoil(folder / "medcmr", folder / HOSTILE)
+    report([folder / HOSTILE], folder / f"{HOSTILE}.html")
+    report([folder / name for name in RUNS], folder / "report.html")
 
 
 def ran(name: str, folder: Path) -> None:
     cases, controls, judges, settings = RUNS[name]
-    # A run's own page is not what is looked at here, and half of the time.
-    write, pages.write_report = pages.write_report, lambda path, runs, **_: path.touch()
     ov.run(
         name,
         cases,
@@ -70,11 +67,6 @@ def ran(name: str, folder: Path) -> None:
         store=folder / f"{name}.sqlite",
         settings=settings | {"boot": "200"},
     )
-    pages.write_report = write
-
-
-def reported(page: str, names: list[str], folder: Path) -> None:
-    report([folder / name for name in names], folder / f"{page}.html")
 
 
 def spoil(run: Path, folder: Path) -> None:
@@ -99,9 +91,3 @@ def spoil(run: Path, folder: Path) -> None:
         options=pl.col("options").list.eval(pl.element() + f" {HARD[1]} {HARD[6]}"),
     ).write_parquet(folder / "cases.parquet")
     changed_on_purpose(folder)
-
-
-if __name__ == "__main__":
-    place = Path(sys.argv[1])
-    place.mkdir(parents=True)
-    make(place)
