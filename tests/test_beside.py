@@ -28,7 +28,7 @@ serve(answer)
 def turning_round(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Beside:
     """A module that turns messages round, started."""
     (tmp_path / "turns_round.py").write_text(ECHO)
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *sys.path]))
+    monkeypatch.syspath_prepend(tmp_path)
     return Beside("turns_round")
 
 

@@ -109,7 +109,9 @@ def test_each_file_is_read_once_for_its_name_and_for_what_is_sent(
     with studio_of(tmp_path) as studio:
         looked: list[Order] = []
         look = studio._darkroom.look
-        monkeypatch.setattr(studio._darkroom, "look", lambda one: looked.append(one) or look(one))
+        monkeypatch.setattr(
+            studio._darkroom, "look", lambda one, size: looked.append(one) or look(one, size)
+        )
         asyncio.run(shown(studio, requests_of(sources)))
     names = [order.name for order in looked]
     assert len(names) == len(set(names))
