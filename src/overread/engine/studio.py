@@ -86,6 +86,12 @@ def _clip_digest(clip: Clip, source: bytes, masked: bytes, overlaid: tuple[bytes
     return _digest(_encode(recipe))
 
 
+def _name(slot: Slot, source_digest: SourceDigest) -> bytes:
+    if isinstance(slot, Clip):
+        return clip_digest(slot, source_digest)
+    return picture_digest(slot, source_digest)
+
+
 def digests(request: Request, source_digest: SourceDigest) -> tuple[bytes, dict[Slot, bytes]]:
     """The digest of a request and of each picture and clip in it.
 
@@ -100,11 +106,7 @@ def digests(request: Request, source_digest: SourceDigest) -> tuple[bytes, dict[
             if isinstance(part, str):
                 parts.append(part)
                 continue
-            if isinstance(part, Clip):
-                named = clip_digest(part, source_digest)
-            else:
-                named = picture_digest(part, source_digest)
-            pictures[part] = named
+            named = pictures[part] = _name(part, source_digest)
             parts.append(named)
         messages.append((message.role, parts))
     named_topic = (request.topic,) if request.topic else ()
@@ -280,7 +282,8 @@ class Studio:
             if isinstance(picture, Clip) and len(self._refused) < _MOST_REFUSED:
                 self._refused[key] = str(error)
             raise
-        if not self.sources.unchanged(picture):  # a reply must not be kept under other pixels' key
+        # A reply must not be kept under other pixels' key.
+        if not self.sources.unchanged(picture) or _name(picture, self.sources) != key:
             raise BadInput("a file of it changed during the run. Run the same command again.")
         for part in shown.frames if isinstance(shown, ShownClip) else (shown,):
             _ = part.digest  # taken here, where no call waits for it
