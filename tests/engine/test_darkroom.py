@@ -369,6 +369,21 @@ def test_ending_it_answers_all_who_wait(
     assert caplog.records == []
 
 
+def test_nobody_waits_where_this_process_is_ending(tmp_path: Path) -> None:
+    """Its threads take nothing more then, while a run in a thread of the caller's goes on."""
+    (source,) = films(tmp_path, 1)
+    with studio_of(tmp_path) as studio:
+        opened(studio, tmp_path)
+        beside = studio._darkroom._beside
+        assert beside is not None
+        beside._reader.shutdown()
+
+        async def looked() -> Looked:
+            return await studio._darkroom.look(Order(source.root, source.name), 1)
+
+        assert asyncio.run(asyncio.wait_for(looked(), 20)) == Looked()
+
+
 def test_a_file_of_many_pixels_is_left_to_threads(tmp_path: Path) -> None:
     """Their budget is of one process; a file of 30 kB may stand for 30 MB of pixels."""
     Image.new("L", (6000, 5000)).save(tmp_path / "0.png")

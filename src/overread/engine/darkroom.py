@@ -91,9 +91,15 @@ class Darkroom:
             if self._beside is None:  # closed meanwhile
                 _tell(these, b"")
                 continue
+            try:
+                asked = self._beside.ask(message)
+            except RuntimeError:  # no thread takes anything any more: this process is ending
+                _tell(these, b"")
+                continue
             self._under_way += sum(one.size for one in these)
-            came = partial(_in_loop, asyncio.get_running_loop(), self._came, these)
-            self._beside.ask(message).add_done_callback(came)
+            asked.add_done_callback(
+                partial(_in_loop, asyncio.get_running_loop(), self._came, these)
+            )
 
     def _next(self) -> list[_Waiting]:
         """Those of the next message."""
