@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,8 +19,8 @@ from overread.case import BadInput, Box, Fill, Message, Picture, Request, Resize
 from overread.engine import Sources, Store, Studio
 from overread.engine.darkroom import MANY
 from overread.engine.studio import digests
-from overread.imaging import digest, render
-from overread.imaging.darkroom import Order, looked_at
+from overread.imaging import digest, place, render
+from overread.imaging.darkroom import SMALL, Looked, Order, looked_at
 
 SIDE = 24
 AS_IT_IS = (Resize(SIDE, SIDE),)
@@ -109,7 +110,9 @@ def test_each_file_is_read_once_for_its_name_and_for_what_is_sent(
     with studio_of(tmp_path) as studio:
         looked: list[Order] = []
         look = studio._darkroom.look
-        monkeypatch.setattr(studio._darkroom, "look", lambda one: looked.append(one) or look(one))
+        monkeypatch.setattr(
+            studio._darkroom, "look", lambda one, size: looked.append(one) or look(one, size)
+        )
         asyncio.run(shown(studio, requests_of(sources)))
     names = [order.name for order in looked]
     assert len(names) == len(set(names))
@@ -209,6 +212,191 @@ def test_it_is_gone_when_nobody_is_asked_any_more(tmp_path: Path) -> None:
         studio.forget()
         with pytest.raises(ProcessLookupError):
             os.kill(beside._process.pid, 0)
+
+
+def test_files_of_other_kinds_start_no_process(tmp_path: Path) -> None:
+    with studio_of(tmp_path) as studio:
+        asyncio.run(shown(studio, requests_of(films(tmp_path, 2 * MANY, "jpg"))))
+        assert studio._darkroom._beside is None
+
+
+def test_where_none_can_be_started_it_is_tried_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[str] = []
+
+    def fails(module: str) -> None:
+        tried.append(module)
+        raise OSError
+
+    monkeypatch.setattr("overread.engine.darkroom.Beside", fails)
+    requests = requests_of(films(tmp_path, 3 * MANY))
+    with studio_of(tmp_path) as studio:
+        found = asyncio.run(shown(studio, requests))
+    assert bytes_of(found) == [render(request.pictures[0]).data for request in requests]
+    assert len(tried) == 1
+
+
+def opened(studio: Studio, folder: Path) -> None:
+    """Have the process started, which many files are looked at for."""
+    (folder / "first").mkdir()
+    asyncio.run(shown(studio, requests_of(films(folder / "first", MANY))))
+    assert studio._darkroom._beside is not None
+
+
+def test_a_name_is_of_the_file_that_stood_there(tmp_path: Path) -> None:
+    """Where a link leads elsewhere by the time it is followed, neither file gets the other's name."""
+    sources = films(tmp_path, MANY + 2)
+    one, other = tmp_path / "0.png", tmp_path / "1.png"
+    (tmp_path / "link.png").symlink_to(one)
+    link = Source(str(tmp_path), "link.png")
+    with studio_of(tmp_path) as studio:
+        opened(studio, tmp_path)
+        look = studio._darkroom.look
+
+        def looked_late(order: Order, size: int) -> asyncio.Future[Looked]:
+            if order.name == "link.png":
+                (tmp_path / "link.png").unlink()
+                (tmp_path / "link.png").symlink_to(other)
+            return look(order, size)
+
+        studio._darkroom.look = looked_late  # type: ignore[method-assign]
+        asyncio.run(studio.digest(requests_of([link, *sources[2:]])))
+        assert studio.sources(link) == digest(link)
+        studio.sources.keep()
+        kept = Sources(studio.sources._store, 1)
+        assert [kept(source) for source in sources] == [digest(source) for source in sources]
+
+
+def test_what_is_sent_is_what_the_key_names(tmp_path: Path) -> None:
+    """Also where the file was named anew meanwhile: by other bytes than the key was made of."""
+    sources = films(tmp_path, 2)
+    (request,) = requests_of(sources[:1])
+    with studio_of(tmp_path) as studio:
+        opened(studio, tmp_path)
+        studio.cache.forget()  # films of the same bytes
+        named = digests(request, studio.sources)
+        (tmp_path / "0.png").write_bytes((tmp_path / "1.png").read_bytes())
+        look = studio._darkroom.look
+
+        def looked_and_named(order: Order, size: int) -> asyncio.Future[Looked]:
+            studio.sources.take(sources[0], place(sources[0]), digest(sources[0]))
+            return look(order, size)
+
+        studio._darkroom.look = looked_and_named  # type: ignore[method-assign]
+        with pytest.raises(BadInput, match="changed during the run"):
+            asyncio.run(studio.show(request, *named))
+
+
+def test_what_lies_ready_is_bounded_in_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither more is ordered at once nor more kept for later, whatever the size of the files."""
+    sources = films(tmp_path, 8 * MANY)
+    size = (tmp_path / "0.png").stat().st_size
+    monkeypatch.setattr("overread.engine.darkroom._UNDER_WAY", 8 * size)
+    monkeypatch.setattr("overread.engine.darkroom._MESSAGE", 4 * size)
+    monkeypatch.setattr("overread.engine.studio._AHEAD", 20 * size)
+    requests = requests_of(sources)
+    with studio_of(tmp_path) as studio:
+        opened(studio, tmp_path)
+        studio.cache.forget()
+        beside = studio._darkroom._beside
+        assert beside is not None
+        most, messages, ask = [0], [0], beside.ask
+
+        def counted(message: bytes) -> Future[bytes]:
+            messages[0] += 1
+            most[0] = max(most[0], studio._darkroom._under_way)
+            return ask(message)
+
+        monkeypatch.setattr(beside, "ask", counted)
+        asyncio.run(studio.digest(requests))
+        assert messages[0] >= 8 * MANY / 5
+        assert most[0] <= 13 * size
+        assert studio._darkroom._under_way == 0
+        assert 10 < len(studio.cache._kept) <= 22
+        assert [studio.sources.peek(one) for one in sources] == [digest(one) for one in sources]
+        found = asyncio.run(shown(studio, requests))
+    assert bytes_of(found) == [render(request.pictures[0]).data for request in requests]
+
+
+def test_a_loop_that_ends_meanwhile_leaves_nobody_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Answers to who has gone are dropped without a word; whoever asks next is answered."""
+    monkeypatch.setattr("overread.engine.darkroom._UNDER_WAY", 1)
+    requests = requests_of(films(tmp_path, 4 * MANY))
+    with studio_of(tmp_path) as studio:
+        opened(studio, tmp_path)
+        beside = studio._darkroom._beside
+        assert beside is not None
+
+        async def breaks_off() -> None:
+            os.kill(beside._process.pid, signal.SIGSTOP)
+            naming = asyncio.ensure_future(studio.digest(requests))
+            while not studio._darkroom._under_way:
+                await asyncio.sleep(0.01)
+            naming.cancel()
+
+        asyncio.run(breaks_off())
+        os.kill(beside._process.pid, signal.SIGCONT)
+        found = asyncio.run(asyncio.wait_for(shown(studio, requests), 60))
+    assert bytes_of(found) == [render(request.pictures[0]).data for request in requests]
+    assert caplog.records == []
+
+
+def test_ending_it_answers_all_who_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("overread.engine.darkroom._UNDER_WAY", 1)
+    requests = requests_of(films(tmp_path, 4 * MANY))
+    with studio_of(tmp_path) as studio:
+        opened(studio, tmp_path)
+        beside = studio._darkroom._beside
+        assert beside is not None
+
+        async def closed_on_the_way() -> bool:
+            os.kill(beside._process.pid, signal.SIGSTOP)
+            naming = asyncio.ensure_future(studio.digest(requests))
+            while not studio._darkroom._under_way:
+                await asyncio.sleep(0.01)
+            studio._darkroom.close()
+            return await asyncio.wait_for(naming, 60)
+
+        assert asyncio.run(closed_on_the_way())
+        assert all(studio.sources.peek(r.pictures[0].source) for r in requests)
+    assert caplog.records == []
+
+
+def test_nobody_waits_where_this_process_is_ending(tmp_path: Path) -> None:
+    """Its threads take nothing more then, while a run in a thread of the caller's goes on."""
+    (source,) = films(tmp_path, 1)
+    with studio_of(tmp_path) as studio:
+        opened(studio, tmp_path)
+        beside = studio._darkroom._beside
+        assert beside is not None
+        beside._reader.shutdown()
+
+        async def looked() -> Looked:
+            return await studio._darkroom.look(Order(source.root, source.name), 1)
+
+        assert asyncio.run(asyncio.wait_for(looked(), 20)) == Looked()
+
+
+def test_a_file_of_many_pixels_is_left_to_threads(tmp_path: Path) -> None:
+    """Their budget is of one process; a file of 30 kB may stand for 30 MB of pixels."""
+    Image.new("L", (6000, 5000)).save(tmp_path / "0.png")
+    source = Source(str(tmp_path), "0.png")
+    named = looked_at(Order(source.root, source.name, (Resize(6000, 5000),)))
+    assert (named.source, named.own) == (digest(source), b"")
+
+
+def test_a_file_that_has_grown_is_left_to_threads(tmp_path: Path) -> None:
+    (source,) = films(tmp_path, 1)
+    with (tmp_path / "0.png").open("ab") as file:
+        file.write(bytes(SMALL))
+    assert looked_at(Order(source.root, source.name)) == Looked()
 
 
 def test_what_is_said_of_one_file(tmp_path: Path) -> None:

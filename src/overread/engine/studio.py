@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -19,10 +20,20 @@ import msgspec
 
 import overread.case as oc
 from overread import imaging
-from overread.case import BadInput, Clip, Inline, Overlay, Request, Shown, ShownClip, Source
-from overread.engine.darkroom import MANY, Darkroom
+from overread.case import (
+    BadInput,
+    Clip,
+    Inline,
+    Overlay,
+    Picture,
+    Request,
+    Shown,
+    ShownClip,
+    Source,
+)
+from overread.engine.darkroom import Darkroom
 from overread.imaging import RENDERER, Cache, Place, is_archive, may_stand, place, stamp
-from overread.imaging.darkroom import Order
+from overread.imaging.darkroom import Looked, Order
 
 # ---------------------------------------------------------------- names
 #
@@ -33,7 +44,7 @@ from overread.imaging.darkroom import Order
 # reader takes it.
 
 SourceDigest = Callable[[Source | Inline], bytes]
-Slot: TypeAlias = oc.Picture | Clip
+Slot: TypeAlias = Picture | Clip
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -41,7 +52,7 @@ def _digest(data: bytes) -> bytes:
     return blake2b(data, digest_size=16).digest()
 
 
-def picture_digest(picture: oc.Picture, source_digest: SourceDigest) -> bytes:
+def picture_digest(picture: Picture, source_digest: SourceDigest) -> bytes:
     """Name a picture by its recipe and its source's bytes, without rendering it."""
     operations = [
         ("overlay", source_digest(o.mask), o.color, o.alpha) if isinstance(o, Overlay) else o
@@ -75,6 +86,12 @@ def _clip_digest(clip: Clip, source: bytes, masked: bytes, overlaid: tuple[bytes
     return _digest(_encode(recipe))
 
 
+def _name(slot: Slot, source_digest: SourceDigest) -> bytes:
+    if isinstance(slot, Clip):
+        return clip_digest(slot, source_digest)
+    return picture_digest(slot, source_digest)
+
+
 def digests(request: Request, source_digest: SourceDigest) -> tuple[bytes, dict[Slot, bytes]]:
     """The digest of a request and of each picture and clip in it.
 
@@ -89,11 +106,7 @@ def digests(request: Request, source_digest: SourceDigest) -> tuple[bytes, dict[
             if isinstance(part, str):
                 parts.append(part)
                 continue
-            if isinstance(part, Clip):
-                named = clip_digest(part, source_digest)
-            else:
-                named = picture_digest(part, source_digest)
-            pictures[part] = named
+            named = pictures[part] = _name(part, source_digest)
             parts.append(named)
         messages.append((message.role, parts))
     named_topic = (request.topic,) if request.topic else ()
@@ -120,6 +133,9 @@ def reply_key(
 # ---------------------------------------------------------------- what a reader is shown
 
 _MOST_REFUSED = 1024
+# Bytes of files in a chunk of the plan that are kept for whoever asks for them. Three chunks may
+# wait in line, and what is kept of all must not push itself out: it takes 2.4 times as much.
+_AHEAD = 6_000_000
 
 
 class Studio:
@@ -164,7 +180,7 @@ class Studio:
         unknown = self.sources.unknown(requests)
         if not unknown:
             return False
-        if len(unknown) >= MANY and self._darkroom.open():  # while it starts, threads read
+        if self._darkroom.open(unknown):  # while it starts, threads read
             await self._look(requests, unknown)
         loop = asyncio.get_running_loop()
         files = list(unknown)
@@ -178,30 +194,37 @@ class Studio:
     async def _look(self, requests: list[Request], unknown: set[Source | Inline]) -> None:
         """Have small files looked at by the darkroom; what may be sent of them as it is, is kept.
 
-        So such a file is read once, for its name and for what is sent. Those that it knows are no
-        longer among the unknown.
+        So such a file is read once, for its name and for what is sent, as far as there is room for
+        what nobody has asked for yet. Those that it knows are no longer among the unknown.
         """
         sources, darkroom = self.sources, self._darkroom
         standing = {p.source: p for request in requests for p in request.pictures if may_stand(p)}
         lacking = await asyncio.get_running_loop().run_in_executor(
             self.pool, sources.lacking, unknown
         )
-        looked = []
+        room = _AHEAD
+        looked: deque[tuple[Source, Place, Picture | None, asyncio.Future[Looked]]] = deque()
         for source, at in lacking.items():
             if at.digest:
                 unknown.discard(source)
             elif darkroom.takes(source, at.size):
-                picture = standing.get(source)
+                picture = standing.get(source) if at.size <= room else None
+                room -= 0 if picture is None else at.size
                 sizing = None if picture is None else picture.operations
-                looked.append((source, at, darkroom.look(Order(source.root, source.name, sizing))))
-        for source, at, coming in looked:
+                coming = darkroom.look(Order(source.root, source.name, sizing), at.size)
+                looked.append((source, at, picture, coming))
+        while looked:  # none is held longer than until it is here
+            source, at, picture, coming = looked.popleft()
             found = await coming
-            if found.source:
-                sources.take(source, at, found.source)
-                unknown.discard(source)
+            if not found.source or (found.size, found.mark) != (at.size, at.mark):
+                continue  # not to be read, or another file by now
+            sources.take(source, at, found.source)
+            unknown.discard(source)
+            if picture is None:
+                continue
             if found.own:
-                self.cache.get(picture_digest(standing[source], sources), found.shown)
-            elif source in standing:
+                self.cache.get(picture_digest(picture, sources), found.shown)
+            elif len(self._not_as_they_stand) < _MOST:
                 self._not_as_they_stand.add(source)
 
     async def _rendered_once(self, picture: Slot, key: bytes) -> Shown | ShownClip:
@@ -230,15 +253,14 @@ class Studio:
         source = picture.source
         if source in self._not_as_they_stand:
             self._not_as_they_stand.discard(source)
-        elif (
-            isinstance(picture, oc.Picture)
-            and isinstance(source, Source)
-            and may_stand(picture)
-            and self._darkroom.takes(source, self.sources.size(source))
-        ):
-            looked = await self._darkroom.look(Order(source.root, source.name, picture.operations))
-            if looked.own and looked.source == self.sources(source):
-                return self.cache.get(key, looked.shown)
+        elif isinstance(picture, Picture) and isinstance(source, Source) and may_stand(picture):
+            size = self.sources.size(source)
+            if size is not None and self._darkroom.takes(source, size):
+                order = Order(source.root, source.name, picture.operations)
+                looked = await self._darkroom.look(order, size)
+                # What is sent is what the key names, whichever file stands there by now.
+                if looked.own and picture_digest(picture, lambda _: looked.source) == key:
+                    return self.cache.get(key, looked.shown)
         return await asyncio.get_running_loop().run_in_executor(
             self.pool, self.cache.get, key, lambda: self._rendered(picture, key)
         )
@@ -260,7 +282,8 @@ class Studio:
             if isinstance(picture, Clip) and len(self._refused) < _MOST_REFUSED:
                 self._refused[key] = str(error)
             raise
-        if not self.sources.unchanged(picture):  # a reply must not be kept under other pixels' key
+        # A reply must not be kept under other pixels' key.
+        if not self.sources.unchanged(picture) or _name(picture, self.sources) != key:
             raise BadInput("a file of it changed during the run. Run the same command again.")
         for part in shown.frames if isinstance(shown, ShownClip) else (shown,):
             _ = part.digest  # taken here, where no call waits for it
@@ -327,9 +350,10 @@ class Sources:
         self._remember(source, file)
         return file
 
-    def size(self, source: Source) -> int:
-        """Bytes of the file that holds it."""
-        return self._file(source).size
+    def size(self, source: Source) -> int | None:
+        """Bytes of the file that holds it, if that is known without looking at it."""
+        known = self._known.get(source)
+        return None if known is None else known.size
 
     def peek(self, source: Source | Inline) -> bytes | None:
         """The digest if it is known without reading the file."""

@@ -209,16 +209,23 @@ def read(source: Source | Inline) -> bytes:
         except BadInput:
             _lately.pop(source.root, None)  # whoever tries again finds it as it is then
             raise
+    return read_file(source)[1]
+
+
+def read_file(source: Source, at_most: int = MOST_BYTES) -> tuple[Place, bytes]:
+    """The bytes of a file below a folder, and where and how it stood when it was opened."""
     path = locate(source)
     with unreadable_refused(source.name), open(path, "rb", buffering=0) as file:
-        size = os.fstat(file.fileno()).st_size
-        if size > MOST_BYTES:
+        found = os.fstat(file.fileno())
+        size = found.st_size
+        if size > at_most:
             raise BadInput(
                 f"{source.name}: {size} bytes is too large for one picture (at most "
-                f"{MOST_BYTES}). Name an image file."
+                f"{at_most}). Name an image file."
             )
         hold(size, source.name)
-        return file.read(size)  # with room for no more: clearing that takes longer than reading
+        at = Place(str(path), size, mark_of(found), str(path))
+        return at, file.read(size)  # with room for no more: clearing that takes longer than reading
 
 
 def digest(source: Source | Inline) -> bytes:

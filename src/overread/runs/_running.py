@@ -194,13 +194,12 @@ def _drawings_of(folder: Path) -> Drawings:
 def _import_ahead() -> None:
     """What numbers and pages stand on takes a fifth of a second to import: while others answer."""
     import polars
+    from scipy import special
 
     from overread import stats
     from overread.report import document
 
-    from scipy import special  # isort: skip
-
-    del polars, stats, special, document
+    del polars, special, stats, document
 
 
 class Asking:

@@ -103,7 +103,6 @@ from overread.stats._spread import (
     unlike_sizes,
     worth_in_clusters,
 )
-from overread.stats._unneeded import leave_for_later
 from overread.stats._weights import (
     PatientWeights,
     canonical,
@@ -199,5 +198,3 @@ __all__ = [
     "wilson_bounds",
     "worth_in_clusters",
 ]
-
-leave_for_later()  # before anything here imports scipy.special
