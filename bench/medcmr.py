@@ -25,7 +25,7 @@ from overread.cli.app import RETURNED
 
 ITEMS = MCQ + OPEN
 PLANS, RUNS = 3, 2
-# What ten times the items may cost in memory: of that 50 MB are the items and the archive's index.
+# What ten times the items may cost in memory; docs/performance.md says what it is.
 MORE_MB = 60
 
 

@@ -179,6 +179,15 @@ def test_rows_come_back_in_order_however_many_parts(tmp_path: Path, rows: int) -
     assert names(tmp_path) == {"t.parquet"}
 
 
+def test_how_long_the_parts_are_changes_no_byte(tmp_path: Path) -> None:
+    schema = {"a": pl.String, "b": pl.List(pl.String)}
+    given = [(f"text {n % 7}" * 50, [str(n), "x"]) for n in range(3_000)]
+    for part in (5_000, 300):
+        write_rows(tmp_path / f"{part}.parquet", schema, given, part=part)
+    one, other = sorted(tmp_path.iterdir())
+    assert one.read_bytes() == other.read_bytes()
+
+
 def test_a_table_must_have_its_columns(tmp_path: Path) -> None:
     write_rows(tmp_path / "t.parquet", {"a": pl.Int64}, [(1,)])
     with pytest.raises(BadInput, match="no column b"):

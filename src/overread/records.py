@@ -25,11 +25,12 @@ from overread.scratch import UNFINISHED, scratch_folder, sweep
 if TYPE_CHECKING:
     import polars as pl
 
-_ROWS_A_PART = 50_000
+_ROWS_A_GROUP = 50_000
+# What is held as rows until it is written: so many, or so many characters of long texts.
+_ROWS_A_PART, _TEXT_A_PART = 8_192, 1 << 22
 # Far beyond what any reader's absurd answer makes of an error, and far from what overflows.
 _LARGEST = 1e100
 _NUMBERS = ("value", "n", "k", "se", "sd_boot", "sd_seeds", "sd_videos", "low", "high", "p", "q")
-_TEXT_A_PART = 1 << 25  # characters: long replies fill a part sooner
 _MARK = f"{UNFINISHED}mark"
 # Remarks name cases; a record of all of them is still far below this.
 _MOST_RECORD = 1 << 24
@@ -238,7 +239,8 @@ def write_rows(
     """Stream rows into one parquet file; returns how many there were.
 
     Polars cannot append to a parquet file, so parts are written as they fill and joined at the end
-    by its streaming engine: memory holds one part, whatever the length.
+    by its streaming engine: memory holds one part, then one group of rows, whatever the length. The
+    file is the same however long the parts are.
     """
     import polars as pl
 
@@ -267,7 +269,7 @@ def write_rows(
         if len(parts) == 1:
             os.replace(parts[0], path)
         else:
-            pl.scan_parquet(parts).sink_parquet(path, row_group_size=part)
+            pl.scan_parquet(parts).sink_parquet(path, row_group_size=_ROWS_A_GROUP)
     return total
 
 

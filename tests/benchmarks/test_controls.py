@@ -57,7 +57,7 @@ def test_what_controls_know_has_a_digest_that_no_order_changes() -> None:
     cases = [Case("b", "x"), Case("a", "y")]
     known = known_of(cases, lambda case: (case.case_id, case.answer))
     assert list(known.by_id) == ["a", "b"]
-    assert known == known_of(reversed(cases), lambda case: (case.case_id, case.answer))
+    assert known == known_of(cases[::-1], lambda case: (case.case_id, case.answer))
     assert known.digest != known_of([Case("a", "z")], lambda case: case.answer).digest
 
 

@@ -218,3 +218,16 @@ def test_what_is_judged_is_given_by_judge_and_says_who_was_not_judged():
         nobody = Spec(name="x", says="", of=of, judges=lambda *_, judges=judges: judges)
         (record,) = measure(run, [reader_of("a", [1] * 4)], [nobody])
         assert (record.value, record.n, record.flags) == (None, 0, (flag,))
+
+
+def test_what_is_at_hand_of_a_reader_goes_with_the_next() -> None:
+    made: list[str] = []
+
+    def make() -> str:
+        made.append("")
+        return "made"
+
+    run = run_of(2, ["one", "two"])
+    for reader in ("one", "one", "two", "one"):
+        assert run.at_hand(reader, ("key",), make) == "made"
+    assert len(made) == 3

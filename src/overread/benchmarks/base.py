@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
 
 import msgspec
 
@@ -19,6 +19,7 @@ import overread
 import overread.case as oc
 from overread.benchmarks.curated import Curated
 from overread.benchmarks.draws import lot
+from overread.benchmarks.packed import ByName
 from overread.benchmarks.rules import EditionRules, Rulebook
 from overread.benchmarks.tables import cells_of, schema_of, structs_in
 from overread.judging import Read, Role
@@ -63,13 +64,21 @@ class Tables(msgspec.Struct, frozen=True, kw_only=True):
     only: str = ""
     # The edition the readers were asked under; empty where somebody else asked them.
     asked_under: str = ""
-    # The file of all answers, where columns that nobody measures were left there.
-    answers_file: Path | None = None
+    # The files of those tables of which columns that most measures do without were left there.
+    files: Mapping[str, Path] = {}
 
     @property
     def part(self) -> list[str]:
         """How a signature ends where not all cases of the set were to be asked about."""
         return [f"only:{self.only}"] * bool(self.only) + ["partial"] * self.partial
+
+    def scan(self, table: Literal["cases", "answers"]) -> pl.LazyFrame:
+        """A table with all of its columns: what is asked of it is read, and held by nobody else."""
+        import polars as pl
+
+        held = self.cases if table == "cases" else self.answers
+        file = self.files.get(table)
+        return held.lazy() if file is None else pl.scan_parquet(file)
 
 
 class Recovered(msgspec.Struct, frozen=True, kw_only=True):
@@ -240,8 +249,9 @@ class Benchmark:
     case_type: ClassVar[type[msgspec.Struct]] = msgspec.Struct
     answer_type: ClassVar[type[msgspec.Struct]] = msgspec.Struct
     """A case and an answer as structs, whose fields are the columns of the two tables."""
-    unmeasured: ClassVar[frozenset[str]] = frozenset()
-    """Columns of answers that no measure and no index of cards looks at: cards alone show them."""
+    left_in_files: ClassVar[Mapping[str, frozenset[str]]] = {}
+    """By table (cases, answers, verdicts), columns that measuring does not hold: no measure looks
+    at them, or it reads them by `Tables.scan`, a reader's at a time."""
     right_by: ClassVar[tuple[str, str]] = ("accuracy", "")
     """Measures by case: a case is right whose first is 1, and flipped whose second is 0."""
     owner_fields: ClassVar[tuple[str, ...]] = ()
@@ -307,6 +317,7 @@ class Benchmark:
         self.path = path
         self.rules, self.options = self.settings(edition, words)
         self._chosen: frozenset[str] | None = None
+        self._checkable: tuple[frozenset[str] | None, list[str]] | None = None
 
     @classmethod
     def settings(cls, edition: str, words: Mapping[str, str] | None) -> tuple[Any, Any]:
@@ -435,10 +446,10 @@ class Benchmark:
         return self.load()
 
     @cached_property
-    def by_id(self) -> Mapping[str, Any]:
-        return {case.case_id: case for case in self.cases()}
+    def by_id(self) -> ByName[Any]:
+        return ByName(self.cases())
 
-    def cases(self) -> Iterable[Any]:
+    def cases(self) -> Sequence[Any]:
         """What is asked about; every case has a `case_id`."""
         return self.loaded.cases
 
@@ -452,7 +463,7 @@ class Benchmark:
 
     def sample_from(self, chosen: frozenset[str]) -> None:
         """Draw whatever is asked of a sub-sample from these cases only."""
-        self._chosen = chosen
+        self._chosen, self._checkable = chosen, None
         for name in self.drawn:
             self.__dict__.pop(name, None)
 
@@ -557,9 +568,12 @@ class Benchmark:
 
     def checkable(self, chosen: frozenset[str] | None) -> list[str]:
         """All items that judges may be checked on, in the order of their lots."""
-        among = [case.case_id for case in self.cases() if self.is_judged(case)]
-        among = [name for name in among if chosen is None or name in chosen]
-        return sorted(among, key=lambda name: lot("check", self.rules.seed, name))
+        if self._checkable is None or self._checkable[0] != chosen:
+            among = [case.case_id for case in self.cases() if self.is_judged(case)]
+            among = [name for name in among if chosen is None or name in chosen]
+            lots = sorted(among, key=lambda name: lot("check", self.rules.seed, name))
+            self._checkable = chosen, lots
+        return self._checkable[1]
 
     def is_judged(self, case: Any) -> bool:
         """Whether replies to a case are judged."""
@@ -618,7 +632,7 @@ class Benchmark:
 
     def cases_of(self, tables: Tables) -> Mapping[str, Any]:
         """The cases of a run's tables by their names."""
-        cases = tables.cases
+        cases = tables.scan("cases").collect()
         return dict(zip(cases["case"], structs_in(cases, self.case_type), strict=True))
 
     # ------------------------------------------------------------ measuring

@@ -33,13 +33,11 @@ def about_cases(tables: Tables, chosen: Iterable[str]) -> Tables:
     import polars as pl
 
     among = pl.col("case").is_in(list(dict.fromkeys(chosen)))
-    there = tables.answers_file
-    every = tables.answers.lazy() if there is None else pl.scan_parquet(there)
     return msgspec.structs.replace(
         tables,
-        cases=tables.cases.filter(among),
-        answers=every.filter(among).collect(),
-        answers_file=None,
+        cases=tables.scan("cases").filter(among).collect(),
+        answers=tables.scan("answers").filter(among).collect(),
+        files={},
         verdicts=None if tables.verdicts is None else tables.verdicts.filter(among),
     )
 
@@ -61,28 +59,50 @@ def facet_values(cases: pl.DataFrame, facets: Mapping[str, str]) -> pl.DataFrame
 def index_of(
     tables: Tables,
     facets: pl.DataFrame,
-    told: pl.DataFrame,
+    told: pl.DataFrame | Callable[[str], pl.DataFrame],
     asked: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
     """A row for each case and reader that was asked about it: right, flipped and the facets.
 
     `told` has for each reader and case `right` and, where anything is changed, `flipped`; null
-    where neither can be said. `asked` are the answers that count, all where left out.
+    where neither can be said; or it gives those of one reader. `asked` are the answers that count,
+    all where left out. Words of the index are categories, in the order of the alphabet.
     """
     import polars as pl
 
-    names = dict.fromkeys(reader.name for reader in tables.readers)
-    readers = pl.DataFrame({"reader": list(names)}, schema={"reader": pl.String})
+    names = list(dict.fromkeys(reader.name for reader in tables.readers))
+    called = pl.Enum(names)
+    every = tables.answers if asked is None else asked
     places = facets.select("case").with_row_index("_case")
-    index = (tables.answers if asked is None else asked).select(_KEYS).unique()
-    index = index.join(readers.with_row_index("_reader"), on="reader", how="inner")
-    index = index.join(places, on="case", how="inner")
-    index = index.join(told, on=list(_KEYS), how="left").sort("_case", "_reader")
-    if "flipped" not in told.columns:
-        index = index.with_columns(flipped=pl.lit(None, pl.Boolean))
-    # The facets last: nine readers' rows of a large set are not moved about with all their words.
-    index = index.select("case", "reader", "right", "flipped")
-    return index.join(facets, on="case", how="left", maintain_order="left")
+    row: dict[str, Any] = {
+        "_case": pl.UInt32,
+        "reader": called,
+        "right": pl.Boolean,
+        "flipped": pl.Boolean,
+    }
+    parts = [pl.DataFrame(schema=row)]
+    # One reader's rows after the other's: those of nine with all their words are a large table.
+    for name in names:
+        own = told(name) if callable(told) else told.filter(reader=name).drop("reader")
+        if "flipped" not in own.columns:
+            own = own.with_columns(flipped=pl.lit(None, pl.Boolean))
+        heard = every.filter(reader=name).select("case").unique()
+        part = places.join(heard, on="case", how="semi", maintain_order="left")
+        part = part.join(own, on="case", how="left", maintain_order="left")
+        parts.append(part.with_columns(pl.lit(name, called).alias("reader")).select(list(row)))
+    index = pl.concat(parts).sort("_case", maintain_order=True)
+    words = [name for name in facets.columns if name != "case"]
+    facets = facets.with_columns(
+        pl.col(name).cast(pl.Enum(facets[name].drop_nulls().unique().sort())) for name in words
+    )
+    return pl.concat(
+        [
+            facets.select(pl.col("case").gather(index["_case"])),
+            index.drop("_case"),
+            facets.select(pl.col(words).gather(index["_case"])),
+        ],
+        how="horizontal",
+    )
 
 
 def told_by_values(values: Mapping[str, pl.DataFrame], right: str, same: str = "") -> pl.DataFrame:

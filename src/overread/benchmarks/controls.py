@@ -10,12 +10,13 @@ import asyncio
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import inf
-from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
 from overread.benchmarks.base import Recovered
 from overread.benchmarks.exhibits.index import Index
+from overread.benchmarks.packed import ByName, Named
 from overread.case import Limits, Measure, Prompt, Reply, Traits
 
 By: TypeAlias = tuple[tuple[str, str], ...]
@@ -66,29 +67,22 @@ class Control(msgspec.Struct, frozen=True, kw_only=True):
 # ---------------------------------------------------------------- what a control knows
 
 
-class Named(Protocol):
-    """A case, by its id."""
-
-    @property
-    def case_id(self) -> str: ...
-
-
 C = TypeVar("C", bound=Named)
 
 
 class Known(msgspec.Struct, Generic[C], frozen=True):
     """The cases by their ids, and the digest of all that controls know of them."""
 
-    by_id: dict[str, C]
+    by_id: ByName[C]
     digest: str
 
 
-def known_of(cases: Iterable[C], told: Callable[[C], Any]) -> Known[C]:
+def known_of(cases: Sequence[C], told: Callable[[C], Any]) -> Known[C]:
     """What controls know of a set: `told` are the facts of a case that they use.
 
     What such a control says depends on the cases, so that a corrected answer is asked for anew.
     """
-    by_id = {case.case_id: case for case in sorted(cases, key=lambda case: case.case_id)}
+    by_id = ByName(cases, ordered=True)
     digest = hashlib.blake2b(digest_size=8)
     for case in by_id.values():
         digest.update(msgspec.json.encode(told(case)))

@@ -40,6 +40,7 @@ Int32: TypeAlias = Annotated[int, "Int32"]
 
 CUT_OFF: Final = "cut off at the token limit"
 _TOO_MANY: Final = 2**63
+_TOGETHER: Final = 512
 
 
 def storable(text: str) -> str:
@@ -125,7 +126,10 @@ def structs_in(frame: pl.DataFrame, struct: type[S]) -> list[S]:
     kept = frame.select(list(schema_of(struct)))
     if "case_id" in struct.__struct_fields__:
         kept = kept.rename({"case": "case_id"})
-    return msgspec.convert(kept.to_dicts(), list[struct])  # type: ignore[valid-type]
+    found: list[S] = []
+    for part in kept.iter_slices(_TOGETHER):
+        found += msgspec.convert(part.to_dicts(), list[struct])  # type: ignore[valid-type]
+    return found
 
 
 def read_again(

@@ -306,6 +306,8 @@ class Studio:
 # A member of a zip archive is digested by the archive's index alone, which the store need not keep.
 
 _MOST = 100_000
+# Of those that are looked up in a moment: the conditions of a case follow each other.
+_MOST_NEAR = 1_024
 
 
 class Shelf(Protocol):
@@ -322,6 +324,8 @@ class Sources:
         self._store = store
         self._dataset = dataset
         self._known: dict[Source | Inline, Place] = {}
+        # Members of an archive and pictures held in memory, which neither disk nor store must tell.
+        self._near: dict[Source | Inline, Place] = {}
         self._fresh: list[tuple[str, int, int, bytes, int]] = []
 
     def __call__(self, source: Source | Inline) -> bytes:
@@ -357,7 +361,7 @@ class Sources:
 
     def peek(self, source: Source | Inline) -> bytes | None:
         """The digest if it is known without reading the file."""
-        known = self._known.get(source)
+        known = self._found(source)
         return (known if known is not None else self._looked_up(source)).digest or None
 
     def unchanged(self, picture: Slot) -> bool:
@@ -396,7 +400,7 @@ class Sources:
             self._store.keep_sources(rows)
 
     def _file(self, source: Source | Inline) -> Place:
-        file = self._known.get(source)
+        file = self._found(source)
         if file is None:
             file = self._looked_up(source)
             if not file.digest:
@@ -425,10 +429,14 @@ class Sources:
         except BadInput:  # said again when its trials are keyed
             return False
 
+    def _found(self, source: Source | Inline) -> Place | None:
+        return self._known.get(source) or self._near.get(source)
+
     def _remember(self, source: Source | Inline, file: Place) -> None:
-        if len(self._known) >= _MOST:
-            self._known.clear()  # flat memory; the store still knows them
-        self._known[source] = file
+        known, most = (self._known, _MOST) if file.kept_as else (self._near, _MOST_NEAR)
+        if len(known) >= most:
+            known.clear()  # flat memory; the store still knows them
+        known[source] = file
 
 
 def _sources(picture: Slot) -> list[Source | Inline]:

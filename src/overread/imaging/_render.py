@@ -36,6 +36,7 @@ RENDERER = 1
 ENCODER = 2
 
 _MEGABYTE = 1_000_000
+_MOST_OPENED = 256
 
 # Pillow takes large images in blocks of 16 MB, which the C library may keep for the thread that
 # freed them: eight threads held a gigabyte. What is over 32 MB it always gives back at once.
@@ -46,10 +47,11 @@ class Opened(LastUsed[Image.Image]):
     """Pictures opened last and brought to their size: the conditions of a case share them.
 
     They come one after another, so that few are needed at a time; one may be a large photograph.
+    The smallest is an object of two kilobytes.
     """
 
     def __init__(self, most_bytes: int = 24 * _MEGABYTE) -> None:
-        super().__init__(most_bytes, _size_in_memory)
+        super().__init__(most_bytes, _size_in_memory, most=_MOST_OPENED)
 
 
 def _size_in_memory(image: Image.Image) -> int:

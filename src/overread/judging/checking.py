@@ -43,7 +43,7 @@ def people_said(
     questions: Sequence[Question],
     names: Sequence[str],
     cases: Mapping[str, Any],
-    answers: pl.DataFrame,
+    answers: pl.DataFrame | pl.LazyFrame,
 ) -> dict[CheckedReply, str]:
     """What people wrote of whole replies of this run, of the things named on the sheet alone.
 
@@ -60,7 +60,9 @@ def people_said(
     known: dict[str, CheckedReply] = {}
     for name in names:
         question = next(one for one in questions if name in one.choices)
-        for reader, case, text in answers.select("reader", "case", "text").iter_rows():
+        for reader, case, text in (
+            answers.lazy().select("reader", "case", "text").collect().iter_rows()
+        ):
             if case in cases:
                 gold, reply = question.gold(cases[case], name), text or ""
                 place = CheckedReply(name, reader, case, reply)

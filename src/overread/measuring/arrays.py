@@ -73,6 +73,7 @@ class RunArrays:
         self.orders: Final = orders or {}
         self.labels: Final = labels or {}
         self._kept: Final[dict[tuple[object, ...], Any]] = {}
+        self._at_hand: tuple[str, dict[tuple[object, ...], Any]] = "", {}
 
     @property
     def robust(self) -> bool:
@@ -92,6 +93,16 @@ class RunArrays:
         if key not in self._kept:
             self._kept[key] = make()
         made: _T = self._kept[key]
+        return made
+
+    def at_hand(self, reader: str, key: tuple[object, ...], make: Callable[[], _T]) -> _T:
+        """The same of a reader alone, let go of when another one is looked at."""
+        if self._at_hand[0] != reader:
+            self._at_hand = reader, {}
+        kept = self._at_hand[1]
+        if key not in kept:
+            kept[key] = make()
+        made: _T = kept[key]
         return made
 
     def groups(self, *names: str) -> list[Group]:
@@ -131,8 +142,9 @@ class RunArrays:
     def finish(self, made: Iterable[Estimate | Measure]) -> list[Measure]:
         """Estimates with their intervals and records as they are, in their order.
 
-        They are taken one by one, and their columns let go batch by batch. Cases that `part_of`
-        sets apart are drawn by themselves for what counts only them.
+        They are taken one by one, and their columns let go at once, or batch by batch of those that
+        are drawn together. Cases that `part_of` sets apart are drawn by themselves for what counts
+        only them.
         """
         found: dict[int, Measure] = {}
         waiting: dict[str, list[tuple[int, Estimate]]] = {}
@@ -142,6 +154,9 @@ class RunArrays:
                 found[place] = one if isinstance(one, Measure) else one.record
                 continue
             part = self.part_of(one.counted)
+            if self.resampling.alone(one):
+                found |= self._finished(part, [(place, self._narrowed(one, part))])
+                continue
             batch = waiting.setdefault(part, [])
             widths[part] = widths.get(part, 0) + one.columns.shape[1]
             # Where what is drawn together decides the draws, all of it is.

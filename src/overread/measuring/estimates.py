@@ -153,13 +153,17 @@ class Resampling:
         first = np.unique(which, return_index=True)[1]
         return drawn.totals(table[:, first])[:, which]
 
+    def alone(self, one: Estimate) -> bool:
+        """Whether nothing is drawn for its interval, so that it need not wait for any other."""
+        return self.robust and one.smooth and one.strictly is None
+
     def finish(self, estimates: Sequence[Estimate]) -> list[Measure]:
         """The records with their intervals, in the order of the estimates."""
         found: dict[int, Measure] = {}
         for place, one in enumerate(estimates):
             if one.columns is None:
                 found[place] = self.finished(one, None)
-            elif self.robust and one.smooth and one.strictly is None:
+            elif self.alone(one):
                 found[place] = self._by_variance(one)
             elif self._tallied and (quick := self._by_kinds(one)) is not None:
                 found[place] = quick

@@ -285,37 +285,45 @@ def choose(index: pl.DataFrame, n: int, seed: int) -> tuple[list[str], list[str]
     by a digest of seed and case, so that the order of rows does not matter.
     """
     kinds = _kinds(index)
-    places = _places({kind: len(cases) for kind, cases in kinds.items()}, n)
+    places = _places({kind: cases.height for kind, cases in kinds.items()}, n)
     chosen = [case for kind, cases in kinds.items() for case in _spread(cases, places[kind], seed)]
     strata = [
-        f"{kind}: {places[kind]} of {len(cases)} shown" for kind, cases in kinds.items() if cases
+        f"{kind}: {places[kind]} of {cases.height} shown"
+        for kind, cases in kinds.items()
+        if cases.height
     ]
     return chosen, strata
 
 
-def _kinds(index: pl.DataFrame) -> dict[str, dict[str, frozenset[_Label]]]:
-    """The cases of each kind, each with its labels."""
+def _kinds(index: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """The cases of each kind: the name, the readers it is of interest for, and its facts."""
     import polars as pl
 
     facts = [name for name in index.columns if name not in _KEYS]
-    rows = index.with_columns(pl.col("right", "flipped").cast(pl.Boolean))
+    # Words that are no categories: a large run's are.
+    plain = [name for name in facts if not isinstance(index.schema[name], pl.Enum)]
+    reader = pl.col("reader")
     cases = (
-        rows.group_by("case")
-        .agg(
-            pl.col("reader").filter(pl.col("flipped")).unique().sort().alias("flipped_for"),
-            pl.col("reader").filter(~pl.col("right")).unique().sort().alias("wrong_for"),
-            # The least, should the readers' rows differ: the order of rows says nothing.
-            *(pl.col(fact).cast(pl.String).drop_nulls().min() for fact in facts),
+        index.lazy()
+        .with_columns(
+            pl.col("case", *plain).cast(pl.String), pl.col("right", "flipped").cast(pl.Boolean)
         )
-        .sort("case")
+        .group_by("case")
+        .agg(
+            reader.filter(pl.col("flipped")).unique().alias("flipped"),
+            reader.filter(~pl.col("right")).unique().alias("wrong"),
+            # The least, should the readers' rows differ: the order of rows says nothing.
+            *(pl.col(fact).min() for fact in facts),
+        )
+        .collect()
     )
-    found: dict[str, dict[str, frozenset[_Label]]] = {kind: {} for kind in _SHARES}
-    for case, flipped, wrong, *values in cases.iter_rows():
-        kind = "flips" if flipped else "errors" if wrong else "the rest"
-        of_interest = [("", reader) for reader in flipped or wrong]
-        told = [(fact, value) for fact, value in zip(facts, values, strict=True) if value]
-        found[kind][str(case)] = frozenset([*of_interest, *told])
-    return found
+    flips, errors = (pl.col(name).list.len() > 0 for name in ("flipped", "wrong"))
+    every = {"flips": flips, "errors": errors & ~flips, "the rest": ~flips & ~errors}
+    names = {"flips": "flipped"}
+    return {
+        kind: cases.filter(among).select("case", names.get(kind, "wrong"), *facts)
+        for kind, among in every.items()
+    }
 
 
 def _places(sizes: Mapping[str, int], n: int) -> dict[str, int]:
@@ -328,34 +336,42 @@ def _places(sizes: Mapping[str, int], n: int) -> dict[str, int]:
     return given
 
 
-def _spread(cases: Mapping[str, frozenset[_Label]], n: int, seed: int) -> list[str]:
+def _spread(cases: pl.DataFrame, n: int, seed: int) -> list[str]:
     """`n` of the cases, whose labels are as different as they can be."""
     seen: Counter[_Label] = Counter()
 
-    def drawn(case: str) -> tuple[bytes, str]:
-        text = f"{seed}\0{case}".encode(errors="replace")
-        return blake2b(text, digest_size=16).digest(), case
-
     def worth(case: str) -> float:
         # What has been seen k times is worth a (k+1)th of what has not been seen.
-        return sum(sorted(1 / (1 + seen[label]) for label in cases[case]))
+        return sum(sorted(1 / (1 + seen[label]) for label in labels[case]))
 
-    open_ = _candidates(sorted(cases, key=drawn), cases, n)
+    labels = _candidates(cases, n, seed) if n else {}
+    open_ = list(labels)
     taken: list[str] = []
     while len(taken) < n:
         best = max(open_, key=worth)
         open_.remove(best)
         taken.append(best)
-        seen.update(cases[best])
+        seen.update(labels[best])
     return taken
 
 
-def _candidates(order: Sequence[str], cases: Mapping[str, frozenset[_Label]], n: int) -> list[str]:
-    """The first `n` in order with each label: enough to spread, however many cases there are."""
+def _candidates(cases: pl.DataFrame, n: int, seed: int) -> dict[str, frozenset[_Label]]:
+    """The first `n` in the order of their lots with each label, and their labels: enough to spread,
+    however many cases there are."""
+
+    def lot(place: int) -> tuple[bytes, str]:
+        text = f"{seed}\0{names[place]}".encode(errors="replace")
+        return blake2b(text, digest_size=16).digest(), names[place]
+
+    names = cases["case"].to_list()
+    facts = cases.columns[2:]
     met: Counter[_Label] = Counter()
-    kept = []
-    for number, case in enumerate(order):
-        if number < n or any(met[label] < n for label in cases[case]):
-            kept.append(case)
-            met.update(cases[case])
+    kept: dict[str, frozenset[_Label]] = {}
+    in_order = cases[sorted(range(cases.height), key=lot)].iter_rows()
+    for number, (case, readers, *values) in enumerate(in_order):
+        told = [(fact, value) for fact, value in zip(facts, values, strict=True) if value]
+        labels = frozenset([*(("", reader) for reader in readers), *told])
+        if number < n or any(met[label] < n for label in labels):
+            kept[case] = labels
+            met.update(labels)
     return kept

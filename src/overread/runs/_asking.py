@@ -69,9 +69,8 @@ def trials_of(
     """
 
     def trials() -> Iterator[Trial]:
-        for case in bench.cases():
-            if chosen is None or case.case_id in chosen:
-                yield from bench.trials(case, reader.traits)
+        for case in bench.cases() if chosen is None else bench.by_id.only(chosen):
+            yield from bench.trials(case, reader.traits)
 
     if part is None:
         return trials

@@ -154,3 +154,16 @@ def _memory() -> float:
     except (AttributeError, ValueError, OSError):
         return 0.0
     return round(pages * size / 1e9, 1)
+
+
+def give_back() -> None:
+    """Have the C library give back to the system what was let go of, where it can be asked to.
+
+    Between the steps of a command: what is freed among things that stay is kept otherwise, and the
+    next step would be laid on top of it. It takes some milliseconds.
+    """
+    import ctypes
+
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)

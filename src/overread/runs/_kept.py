@@ -97,19 +97,28 @@ def tables_of(
     """A run's tables, its replies read as this benchmark's edition reads them.
 
     `verdicts_in` is the folder of its verdicts where they are new and not yet in the run's. Only
-    `to_measure`, columns that nobody measures stay in their file; cards are read from there.
+    `to_measure`, some columns stay in their files (`Benchmark.left_in_files`).
     """
     new = () if verdicts_in is None else ("verdicts.parquet",)
     records.check_untouched(folder, {k: v for k, v in record.tables.items() if k not in new})
     same = bench.edition == record.answers_edition
-    left = bench.unmeasured if to_measure and same else frozenset()
-    file = folder / "answers.parquet"
-    answers = records.read_frame(file, ("reader",), bench.answer_schema, without=left)
+    left = bench.left_in_files if to_measure and same else {}
+    files = {name: folder / f"{name}.parquet" for name in left}
+    answers = records.read_frame(
+        folder / "answers.parquet", ("reader",), bench.answer_schema,
+        without=left.get("answers", frozenset()),
+    )  # fmt: skip
     if set(answers["reader"].unique()) != {r.name for r in record.readers if r.asked}:
         raise BadInput(f"{folder}: answers.parquet and run.toml name different readers. Run again.")
-    cases = records.read_frame(folder / "cases.parquet", (), bench.case_schema)
-    kept = (verdicts_in or folder) / "verdicts.parquet"
-    verdicts = records.read_frame(kept, VERDICT_COLUMNS) if record.judges else None
+    cases = records.read_frame(
+        folder / "cases.parquet", (), bench.case_schema, without=left.get("cases", frozenset())
+    )
+    verdicts = None
+    if record.judges:
+        verdicts = records.read_frame(
+            (verdicts_in or folder) / "verdicts.parquet", VERDICT_COLUMNS,
+            without=left.get("verdicts", frozenset()),
+        )  # fmt: skip
     check_tables(folder, bench.questions, cases, answers, verdicts)
     tables = Tables(
         cases=cases,
@@ -121,7 +130,7 @@ def tables_of(
         partial=record.partial,
         only=(record.only or "").rpartition("@")[2],
         asked_under="" if record.imported else record.answers_edition,
-        answers_file=file if left else None,
+        files=files,
     )
     return tables if same else bench.reread(tables)
 

@@ -16,6 +16,7 @@ from overread import records
 from overread.benchmarks.base import Benchmark
 from overread.case import BadInput, Figure, Headline, Measure, Policy, Reader, Table
 from overread.records import RunRecord
+from overread.runs._environment import give_back
 from overread.runs._kept import Kept, benchmark_of, records_of, reopened, tables_of
 from overread.runs._opening import Tell, case_file, may_draw, open_cases, recorded_cases
 
@@ -100,6 +101,7 @@ def measure_into(
     if drawings is None:
         drawings = Drawings.kept_in(folder)
         drawings.warm_up()
+    give_back()
     new = records.table_digests(scratch)
     tables = tables_of(
         scratch if whole else folder,
@@ -117,6 +119,7 @@ def measure_into(
         signature=signature,
         measures=bench.measure(tables),
     )
+    give_back()
     record = msgspec.structs.replace(
         record, edition=bench.edition, signature=signature, tables=written | new
     )

@@ -334,12 +334,15 @@ def survey(bench: Benchmark, limit: int | None, only: str | Path | None = None) 
         raise BadInput(f"--limit {limit}: it must be 1 or more.")
     named = None if only is None else _named(Path(only), bench)
     strata: dict[tuple[str, ...], list[str]] = {}
-    total = 0
-    for case in bench.cases():
-        if named is None or case.case_id in named:
-            total += 1
-            if limit is not None:
-                strata.setdefault(bench.stratum(case), []).append(case.case_id)
+    cases = bench.cases()
+    total = len(cases)
+    if limit is not None or named is not None:
+        total = 0
+        for case in cases:
+            if named is None or case.case_id in named:
+                total += 1
+                if limit is not None:
+                    strata.setdefault(bench.stratum(case), []).append(case.case_id)
     chosen = named
     if limit is not None and limit < total:
         chosen, total = stratified_sample(strata, limit), limit

@@ -201,7 +201,8 @@ def _judge_forecast(
     asked: list[tuple[Reader, frozenset[str] | None, int]] = [
         (controls[name], bench.check_cases(chosen), 1) for name in bench.checks
     ]
-    asked += [(reader, chosen, 0) for reader in readers]
+    judged = frozenset(bench.checkable(chosen))  # replies to no other item are
+    asked += [(reader, judged, 0) for reader in readers]
     calls = tokens_in = tokens_out = 0
     for reader, of, check in asked:
         for trial in trials_of(bench, of, reader, part)():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +88,9 @@ def reach_of(bench: Benchmark, chosen: frozenset[str] | None) -> Reach | None:
     """What the chosen cases can show, those of one patient counted together."""
     from overread.stats import LEAST_DISCORDANT, half_width, smallest_difference
 
-    cases = [case for case in bench.cases() if chosen is None or case.case_id in chosen]
+    cases = bench.cases()
+    if chosen is not None:
+        cases = [case for case in cases if case.case_id in chosen]
     if not cases:
         return None
     patients, effect = _clustering(bench, cases)
@@ -103,10 +106,10 @@ def reach_of(bench: Benchmark, chosen: frozenset[str] | None) -> Reach | None:
         half_width_at_90=most,
         smallest_difference=apart,
         rates=tuple(
-            _rate_reach(name, some, _clustering(bench, some)[1] if some else 1.0)
+            _rate_reach(name, some, effect if some is cases else _effect(bench, some))
             for name, some in bench.stands_on(cases).items()
         ),
-        words=tuple(bench.can_show(cases, lambda some: _clustering(bench, some)[1])),
+        words=tuple(bench.can_show(cases, partial(_effect, bench))),
     )
 
 
@@ -122,6 +125,10 @@ def _rate_reach(name: str, cases: Sequence[Any], effect: float) -> RateReach:
     )
 
 
+def _effect(bench: Benchmark, cases: Sequence[Any]) -> float:
+    return _clustering(bench, cases)[1] if cases else 1.0
+
+
 def _clustering(bench: Benchmark, cases: Sequence[Any]) -> tuple[int | None, float]:
     """How many patients these are, None where nobody is named, and their design effect."""
     import numpy as np
@@ -132,8 +139,8 @@ def _clustering(bench: Benchmark, cases: Sequence[Any]) -> tuple[int | None, flo
 
     ties = [
         (place, f"{field}:{name}")
-        for field in bench.owner_fields
         for place, case in enumerate(cases)
+        for field in bench.owner_fields
         for name in _names(getattr(case, field))
     ]
     owners = pl.DataFrame(ties, schema={"place": pl.Int64, "owner": pl.String}, orient="row")

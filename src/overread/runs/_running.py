@@ -25,7 +25,7 @@ from overread.readers import Altered, Attesting, ReaderSpec
 from overread.runs import _asking, _opening
 from overread.runs._asking import Answers, Work
 from overread.runs._engines import LOCAL, Engine
-from overread.runs._environment import machine
+from overread.runs._environment import give_back, machine
 from overread.runs._live import Beacon, Known
 from overread.runs._measuring import Run, measure_into, versions
 from overread.runs._opening import Seat, Tell
@@ -144,6 +144,7 @@ def run(
             live(folder)
         asking.ask(who, beacon.watch(watch), tell, fresh=fresh)
         beacon.measuring = True
+        give_back()
         with records.folder_being_written(folder, bench.policy, whole=True) as scratch:
             _opening.write_left_out(scratch, bench)
             rows = (

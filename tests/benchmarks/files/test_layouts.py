@@ -49,6 +49,7 @@ TOY = published(
 )
 READER = SetReader(
     layouts=(TOY,),
+    case=Case,
     expected="a json with img and question",
     images=lambda case: (case.image,),
     name=lambda case: case.case_id,
@@ -75,7 +76,7 @@ def test_items_have_the_sets_names_and_their_images_folder(tmp_path: Path) -> No
     folder = write(tmp_path / "toy", items, ("imgs/a.png", "imgs/b.png"))
     for path in (folder, folder / "test.json"):
         loaded = READER.load(path, "zh")
-        assert loaded.cases == [Case("q1", 1, "imgs/a.png"), Case("q2", 2, "imgs/b.png")]
+        assert list(loaded.cases) == [Case("q1", 1, "imgs/a.png"), Case("q2", 2, "imgs/b.png")]
         assert (loaded.left, loaded.remarks) == ([], ("2 cases.",))
         assert READER.root_of(path, None) == folder
         assert READER.root_of(path, "/elsewhere") == Path("/elsewhere")

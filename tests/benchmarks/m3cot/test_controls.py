@@ -149,7 +149,7 @@ def test_controls_are_readers_whose_identity_tells_what_they_know():
     assert all(control.traits.knows_truth for control in controls.values())
     assert all(control.traits.told_case for control in controls.values())
     assert len({control.identity for control in controls.values()}) == len(CONTROLS)
-    backwards = m3cot_controls(reversed(CASES))
+    backwards = m3cot_controls(CASES[::-1])
     mended = [msgspec.structs.replace(CASES[0], answer="corrected"), *CASES[1:]]
     for key, control in controls.items():
         assert backwards[key].identity == control.identity

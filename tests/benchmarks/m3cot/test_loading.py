@@ -24,7 +24,7 @@ ALL = [Item(n, label=label) for n, label in enumerate(LABELS, start=1)]
 
 def load(path, options, *, seen=True):
     loaded = READER.load(path, options, options.root, seen=seen)
-    return loaded.cases, loaded.left
+    return list(loaded.cases), loaded.left
 
 
 def policy_at(path, options, images=()):

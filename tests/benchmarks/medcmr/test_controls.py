@@ -353,7 +353,7 @@ def test_controls_are_readers_whose_identity_tells_what_they_know():
     assert all(control.traits.told_case for control in controls.values())
     knowing = {key for key, control in controls.items() if control.traits.knows_truth}
     assert knowing == {"oracle", "reads-caption", "format-breaker"}
-    backwards = medcmr_controls(reversed(CASES), 0)
+    backwards = medcmr_controls(CASES[::-1], 0)
     mended = [msgspec.structs.replace(CASES[0], caption="corrected"), *CASES[1:]]
     for key, control in controls.items():
         assert backwards[key].identity == control.identity

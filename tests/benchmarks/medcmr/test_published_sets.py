@@ -37,7 +37,7 @@ def loaded(path, **options):
 def cases(path, **options):
     found = loaded(path, **options)
     assert found.left == []
-    return found.cases
+    return list(found.cases)
 
 
 def refusal(path):

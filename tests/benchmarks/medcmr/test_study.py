@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 import pytest
 
+from overread.benchmarks.medcmr.benchmark import MedCMR
 from overread.benchmarks.medcmr.edition import AUTHORS, CORRECTED
 from overread.benchmarks.medcmr.study import (
     GROUPS,
@@ -139,12 +141,22 @@ def test_rows_about_other_items_or_readers_stay_out():
     assert study.marks[0].said[MCQ].rows.tolist() == [True]
 
 
-def test_texts_are_kept_of_what_was_asked_openly():
+def test_replies_are_read_where_they_are_looked_at(tmp_path):
     tables = tables_of([mcq(1), opened(2)], [chose("one", 1, "A"), wrote("one", 2)], ["one"])
-    study = Study(tables, None, CORRECTED)
-    assert [asking.form for _, asking in study.answers] == ["open"]
-    ((place,),) = [rows["place"].to_list() for rows in study.answers.values()]
-    assert study.cases[place] == tables.cases["case"][1]
+    tables.answers.write_parquet(tmp_path / "answers.parquet")
+    tables.cases.write_parquet(tmp_path / "cases.parquet")
+    left = msgspec.structs.replace(
+        tables,
+        answers=tables.answers.select("reader", "case"),
+        cases=tables.cases.drop(MedCMR.left_in_files["cases"]),
+        files={name: tmp_path / f"{name}.parquet" for name in ("cases", "answers")},
+    )
+    for held in (tables, left):
+        study = Study(held, None, CORRECTED)
+        (row,) = study.replies("one", OPEN).iter_rows(named=True)
+        assert study.cases[row["place"]] == tables.cases["case"][1]
+        assert row["text"] == tables.answers["text"][1]
+        assert study.marks[0].said[OPEN].spoke.tolist() == [False, True]
 
 
 def test_groups_are_named_in_the_papers_order_and_others_after():

@@ -19,6 +19,7 @@ from overread.benchmarks.base import Left, Loaded
 from overread.benchmarks.files.card import Held, held_at, policy_of
 from overread.benchmarks.files.fields import Fields, fields_of, read_fields, refuse_twice
 from overread.benchmarks.files.sheets import quoted
+from overread.benchmarks.packed import Packed
 from overread.case import BadInput, Policy, Source
 
 C = TypeVar("C")
@@ -271,12 +272,13 @@ class _Images:
 class SetReader(msgspec.Struct, Generic[C], frozen=True, kw_only=True):
     """Every layout that a benchmark reads, in the order they are tried.
 
-    `expected` says what may lie at a path, `what` what such a thing is called and `item` one of its
-    parts. `images` and `name` are those of a case, `lack` what keeps it from being asked, and
-    `remarks` lines to be said of the cases.
+    `case` is the struct that all make of an item. `expected` says what may lie at a path, `what`
+    what such a thing is called and `item` one of its parts. `images` and `name` are those of a
+    case, `lack` what keeps it from being asked, and `remarks` lines to be said of the cases.
     """
 
     layouts: tuple[Layout[C], ...]
+    case: type[C]
     expected: str
     images: Callable[[C], Iterable[str]]
     name: Callable[[C], str]
@@ -333,7 +335,7 @@ class SetReader(msgspec.Struct, Generic[C], frozen=True, kw_only=True):
         layout, found = self.find(path)
         home = Path(root) if root is not None else found.root
         contents = layout.read(found, home, options, seen)
-        cases: list[C] = []
+        cases = Packed(self.case)
         left: list[Left] = []
         taken: dict[str, str] = {}
         there = _Images(home.absolute()) if seen else None
@@ -418,6 +420,6 @@ def own_set(
             raise BadInput(f"{path} has no {called} for each question.")
 
     def read(found: FoundSet, root: Path, options: Any, seen: bool) -> Contents[C]:
-        return Contents(list(items(found.files[0], options)))
+        return Contents(items(found.files[0], options))
 
     return Layout("own", find, read)

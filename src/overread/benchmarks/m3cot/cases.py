@@ -332,6 +332,7 @@ READER: Final = SetReader(
             folder="m3cot",
         ),
     ),
+    case=M3Case,
     expected=f"{ITEMS_FILE} with {TYPES_FILE} and {IMAGE_FOLDER}/, or a csv or jsonl with "
     "question, answer, image, task and steps",
     images=lambda case: (case.image,),

@@ -18,7 +18,7 @@ its impact is as low as impact can be.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from math import factorial
 from typing import Any, Final, Literal, TypeAlias
@@ -155,7 +155,7 @@ def wanted_of(text: str) -> Wanted:
     return "answer_first" if end.endswith(ANSWER_FIRST) else "cot"
 
 
-def m3cot_controls(cases: Iterable[M3Case]) -> Mapping[str, Reader]:
+def m3cot_controls(cases: Sequence[M3Case]) -> Mapping[str, Reader]:
     """The five controls of a set, each by the word that follows `control:`."""
     known = known_of(cases, lambda c: (c.case_id, c.question, c.answer, c.kind, c.steps))
     # They do not look, so that blank and swapped images cost nothing.

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
@@ -14,12 +14,13 @@ from overread.benchmarks.base import Benchmark, ComparedWords, ErrorSheet, Loade
 from overread.benchmarks.curated import Curated
 from overread.benchmarks.medcmr import cards, controls, for_people, people_sheets
 from overread.benchmarks.medcmr.answers import Answer, answer_of, reread
-from overread.benchmarks.medcmr.cases import CaseRow, MedCase, case_row, cases_in
+from overread.benchmarks.medcmr.cases import KINDS, CaseRow, MedCase, case_row, cases_in
 from overread.benchmarks.medcmr.edition import BOOK, Edition, Options
 from overread.benchmarks.medcmr.judged_questions import CHECKED, questions
 from overread.benchmarks.medcmr.loading import SETS
 from overread.benchmarks.medcmr.trials import reformulated_items, swap_remarks, swaps, trials
 from overread.benchmarks.medcmr.verdict_parser import lexical_judge
+from overread.benchmarks.packed import Packed
 from overread.benchmarks.tables import cells_of
 from overread.case import BadInput, Condition, Measure, Reader, Reply, Traits, Trial
 from overread.judging.question import Question, judges_and_words, with_own_words
@@ -68,9 +69,11 @@ class MedCMR(Benchmark):
     case_type = CaseRow
     owner_fields = ("patient", "images")
     answer_type = Answer
-    unmeasured = frozenset(
-        ("rung", "reasoning", "tokens", "logprobs", "seconds", "tokens_out", "reason")
-    )
+    left_in_files: ClassVar = {
+        "cases": frozenset(("question", "images", "options", "caption", "language", "patient")),
+        "answers": frozenset(Answer.__struct_fields__) - {"case"},
+        "verdicts": frozenset(("attempts", "how", "text", "reason")),
+    }
     facets = cards.FACETS
     checked = CHECKED
     rules: Edition
@@ -85,10 +88,13 @@ class MedCMR(Benchmark):
     def load(self) -> Loaded[MedCase]:
         """The items of the kinds asked for."""
         found = super().load()
-        kept = [case for case in found.cases if case.kind in self.options.kinds]
+        kinds = self.options.kinds
+        if set(KINDS) <= set(kinds):
+            return found
+        kept = Packed(MedCase, (case for case in found.cases if case.kind in kinds))
         if not kept:
-            kinds = ", ".join(self.options.kinds)
-            raise BadInput(f"{self.path}: none of its items is of the kind {kinds}. See kinds=.")
+            told = ", ".join(kinds)
+            raise BadInput(f"{self.path}: none of its items is of the kind {told}. See kinds=.")
         return found._replace(cases=kept)
 
     def digest(self) -> str:
@@ -103,7 +109,7 @@ class MedCMR(Benchmark):
 
     @cached_property
     def _reformulated(self) -> frozenset[str]:
-        cases, drawn = list(self.cases()), self.options.reformulate.isdecimal()
+        cases, drawn = self.cases(), self.options.reformulate.isdecimal()
         if drawn and self._chosen is not None:
             cases = [case for case in cases if case.case_id in self._chosen]
         return reformulated_items(cases, self.options, self.rules.seed)
@@ -230,14 +236,16 @@ class MedCMR(Benchmark):
         return controls.recovered(measures)
 
     def signature_parts(self, tables: Tables) -> Sequence[str]:
-        answers = tables.answers
-        # The most orders of its options that any item was shown in.
-        shown = answers.filter(answers["form"] == "mcq").select("case", "order").unique()
-        orders = max(shown["case"].value_counts()["count"], default=1)
+        answers = tables.scan("answers")
+        asked = answers.select("form", "image", "order").unique().collect()
+        orders = asked.filter(asked["form"] == "mcq")["order"].n_unique()
+        if orders > 1:  # the most orders of its options that any item was shown in
+            shown = answers.filter(form="mcq").select("case", "order").unique().collect()
+            orders = max(shown["case"].value_counts()["count"])
         return [
-            f"forms:{','.join(answers['form'].unique().sort())}",
-            f"images:{','.join(answers['image'].unique().sort())}",
-            f"orders:{orders}",
+            f"forms:{','.join(asked['form'].unique().sort())}",
+            f"images:{','.join(asked['image'].unique().sort())}",
+            f"orders:{orders or 1}",
             f"px:{self.options.px or 'own'}",
             f"judges:{judges_and_words(questions(self.rules), tables.verdicts)}",
         ]

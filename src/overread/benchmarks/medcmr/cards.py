@@ -177,29 +177,37 @@ def card_index(tables: Tables) -> pl.DataFrame:
     """A row for each case and reader that was asked about it: right, flipped and the facets."""
     import polars as pl
 
-    keys = ["reader", "case"]
     truths = tables.cases.filter(pl.col("kind") == "mcq").select("case", truth="answer")
-    chosen = tables.answers.filter(pl.col("form") == "mcq").select(
-        *keys,
-        "outcome",
-        choice=pl.when(pl.col("outcome") == "answered").then(pl.col("choice")),
-        own=(pl.col("image") == "original") & (pl.col("order").fill_null(0) == 0),
-    )
-    own = chosen.filter("own").unique(keys, keep="last", maintain_order=True)
-    others = chosen.filter(~pl.col("own") & pl.col("choice").is_not_null())
-    turned = (
-        others.select(*keys, other="choice")
-        .join(own.select(*keys, "choice").drop_nulls(), on=keys, how="inner")
-        .group_by(keys)
-        .agg(flipped=(pl.col("other") != pl.col("choice")).any())
-    )
-    replied = pl.col("outcome").is_in(["answered", "unparsed", "refused"])
-    right = pl.col("choice").eq(pl.col("truth")).fill_null(False)
-    told = (
-        own.join(truths.unique("case", keep="first"), on="case", how="inner")
-        .join(turned, on=keys, how="left")
-        .select(*keys, pl.when(replied).then(right).alias("right"), "flipped")
-    )
+    truths = truths.unique("case", keep="first")
+    asked = tables.scan("answers")
+
+    def told(reader: str) -> pl.DataFrame:
+        chosen = (
+            asked.filter(reader=reader, form="mcq")
+            .select(
+                "case",
+                "outcome",
+                choice=pl.when(pl.col("outcome") == "answered").then(pl.col("choice")),
+                own=(pl.col("image") == "original") & (pl.col("order").fill_null(0) == 0),
+            )
+            .collect()
+        )
+        own = chosen.filter("own").unique("case", keep="last", maintain_order=True)
+        others = chosen.filter(~pl.col("own") & pl.col("choice").is_not_null())
+        turned = (
+            others.select("case", other="choice")
+            .join(own.select("case", "choice").drop_nulls(), on="case", how="inner")
+            .group_by("case")
+            .agg(flipped=(pl.col("other") != pl.col("choice")).any())
+        )
+        replied = pl.col("outcome").is_in(["answered", "unparsed", "refused"])
+        right = pl.col("choice").eq(pl.col("truth")).fill_null(False)
+        return (
+            own.join(truths, on="case", how="inner")
+            .join(turned, on="case", how="left")
+            .select("case", pl.when(replied).then(right).alias("right"), "flipped")
+        )
+
     return shared.index_of(tables, shared.facets_of(tables, FACETS), told)
 
 
@@ -286,7 +294,8 @@ def case_views(tables: Tables, edition: Edition, signature: str) -> Iterator[Tab
         & pl.col("reader").is_in(readers)
     )
     # Texts are looked at of the few that are drawn, and of no other.
-    asked = tables.answers.filter(plainly).select("reader", "case", "form", "outcome", "choice")
+    read = ("reader", "case", "form", "outcome", "choice")
+    asked = tables.scan("answers").filter(plainly).select(read).collect()
     for kind, (title, columns, error, told) in _KINDS.items():
         own = asked.filter(form=kind)
         items = tables.cases.filter(

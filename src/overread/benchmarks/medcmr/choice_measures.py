@@ -383,7 +383,7 @@ def _letters_given(study: Study, marks: Marks) -> tuple[Ints, Ints]:
             right[at, column] = (facts.answer - said.choice + said.shown)[at] % facts.options[at]
         return given, right
 
-    return study.once(("letters given", marks.reader), make)
+    return study.at_hand(marks.reader, ("letters given",), make)
 
 
 def _letters(study: Study, marks: Marks) -> list[Condition]:
@@ -511,7 +511,7 @@ def _known(study: Study, marks: Marks) -> _Known | None:
         right = likeliest == marks.facts.answer[items]
         return _Known(items, found, likeliest, confidence, right)
 
-    return study.once(("known", marks.reader), make)
+    return study.at_hand(marks.reader, ("known",), make)
 
 
 def _accuracy_by_probabilities(study: Study, marks: Marks) -> Iterator[Estimate | Measure]:

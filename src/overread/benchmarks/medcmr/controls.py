@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final, Literal, TypeAlias, get_args
 
@@ -225,7 +225,7 @@ def _says(key: ControlName, known: Known[MedCase], seed: int, prompt: Prompt) ->
     return Said(mcq_reply(acts, case, shown, seed) if shown else open_reply(acts, case))
 
 
-def medcmr_controls(cases: Iterable[MedCase], seed: int) -> Mapping[str, Reader]:
+def medcmr_controls(cases: Sequence[MedCase], seed: int) -> Mapping[str, Reader]:
     """The five controls of a set, each by the word that follows `control:`."""
     known = known_of(
         cases,

@@ -156,22 +156,27 @@ def _read_release(
     if root != place.root:  # images kept elsewhere
         prefix = f"{FOLDER}/" if (root / FOLDER).is_dir() else ""
     facts = _Facts()
-    stated: list[layouts.Stated[MedCase]] = []
-    for kind in cases.KINDS:
-        name = place.files.get(kind)
-        if name is None:
-            remarks.append(f"there is no {FILES[kind]}: the set has no {_WORDS[kind]} items.")
-            continue
-        rows = _rows(place, name)
-        if kind == "open" and len(rows) == _IN_THE_RELEASE:
-            remarks.append(
-                f"{FILES[kind]} has {_IN_THE_RELEASE:,} items and the paper says "
-                f"{_IN_THE_PAPER:,}; none is taken away."
-            )
-        stated.extend(_stated(kind, rows, prefix, facts))
-    if not stated:
-        raise BadInput(f"{place.root}: its lists of items are empty. Fetch the release again.")
-    return layouts.Contents(stated, remarks, facts.remarks)
+
+    def stated() -> Iterator[layouts.Stated[MedCase]]:
+        """One file after the other: a large one is not held beside what is made of it."""
+        empty = True
+        for kind in cases.KINDS:
+            name = place.files.get(kind)
+            if name is None:
+                remarks.append(f"there is no {FILES[kind]}: the set has no {_WORDS[kind]} items.")
+                continue
+            rows = _rows(place, name)
+            if kind == "open" and len(rows) == _IN_THE_RELEASE:
+                remarks.append(
+                    f"{FILES[kind]} has {_IN_THE_RELEASE:,} items and the paper says "
+                    f"{_IN_THE_PAPER:,}; none is taken away."
+                )
+            empty = empty and not rows
+            yield from _stated(kind, rows, prefix, facts)
+        if empty:
+            raise BadInput(f"{place.root}: its lists of items are empty. Fetch the release again.")
+
+    return layouts.Contents(stated(), remarks, facts.remarks)
 
 
 RELEASE: Final = layouts.Layout("Med-CMR", _find_release, _read_release)
@@ -359,6 +364,7 @@ _OWN: Final = layouts.own_set(
 )
 SETS: Final = layouts.SetReader(
     layouts=(RELEASE, *PUBLISHED_SETS, _OWN),
+    case=MedCase,
     expected=(
         f"{ARCHIVE} of Med-CMR or its folder; "
         f"{', '.join(sorted(layout.name for layout in PUBLISHED_SETS))} as published; or a csv, "

@@ -66,7 +66,7 @@ def _compare(study: Study, marks: Marks, asking: Asking) -> _Compared:
     section is compared whole, whatever the edition.
     """
     truths = study.once(("truths",), lambda: _truths(study))
-    rows = study.answers[marks.reader, asking].select("place", "outcome", "text", "answer")
+    rows = study.replies(marks.reader, asking).select("place", "outcome", "text", "answer")
     values = {name: np.full(study.n, np.nan) for name in _SIMILARITY}
     spoke, whole = np.zeros((2, study.n), dtype=bool)
     for place, outcome, text, answer in rows.iter_rows():
@@ -83,10 +83,12 @@ def _compare(study: Study, marks: Marks, asking: Asking) -> _Compared:
 
 def _truths(study: Study) -> dict[int, str]:
     """The true answers in words, by place, of what was asked openly."""
-    places = {name: place for place, name in enumerate(study.facts.cases)}
-    openly = {place for rows in study.answers.values() for place in rows["place"]}
-    asked = pl.Series([study.facts.cases[place] for place in sorted(openly)], dtype=pl.String)
-    items = study.items.filter(study.items["case"].is_in(asked.implode()))
+    openly = np.zeros(study.n, dtype=bool)
+    for marks in study.marks:
+        for asking, said in marks.said.items():
+            openly |= said.rows & (asking.form != MCQ.form)
+    places = {study.facts.cases[place]: int(place) for place in np.flatnonzero(openly)}
+    items = study.tables.scan("cases").filter(pl.col("case").is_in(list(places))).collect()
     return {places[name]: case.truth for name, case in cases_in(items).items()}
 
 
@@ -104,8 +106,8 @@ def _similarity_of(name: str, study: Study, marks: Marks, condition: Condition) 
     for asking in map(Asking, forms):
         if asking not in marks.said:
             continue
-        key = ("leakage", marks.reader, asking)
-        found = study.once(key, partial(_compare, study, marks, asking))
+        make = partial(_compare, study, marks, asking)
+        found = study.at_hand(marks.reader, ("leakage", asking), make)
         # An item is of one kind, so at most one of these has a number for it.
         value = np.fmax(value, found.values[name])
         asked = marks.asked(asking)
@@ -231,23 +233,27 @@ def measure_run(
     if (verdicts := tables.verdicts) is None:
         records = measure(tables, None, edition, options)
         return unseeing_noted(records, tables.readers, "unanswered_rate")
-    judged_cases = verdicts["case"].unique().implode()
-    known = cases_in(tables.cases.filter(tables.cases["case"].is_in(judged_cases)))
-    found = fitness_in(questions, verdicts, known)
     judged = verdicts.filter(~verdicts["check"])
+    # What needs the items with their texts is worked out before they are let go.
+    cases = tables.scan("cases")
+    about = pl.col("case").is_in(verdicts["case"].unique().implode())
+    known = cases_in(cases.filter(about).collect())
+    found = fitness_in(questions, verdicts, known)
     labels = labels_of(questions, judged, found)
-    people = people_said(options.sheets("people"), questions, COMPONENTS, known, tables.answers)
-    records = measure(tables, judged, edition, options, labels=labels, people=people)
-    return [
-        *unseeing_noted(records, tables.readers, "unanswered_rate"),
+    answers = tables.scan("answers")
+    people = people_said(options.sheets("people"), questions, COMPONENTS, known, answers)
+    of_judges = [
         *fitness_measures(found),
         *shift_measures(questions, verdicts, known),
-        *agreement_measures(tables.cases, judged, edition, questions, known),
+        *agreement_measures(cases, judged, edition, questions, known),
     ]
+    del known
+    records = measure(tables, judged, edition, options, labels=labels, people=people)
+    return [*unseeing_noted(records, tables.readers, "unanswered_rate"), *of_judges]
 
 
 def agreement_measures(
-    cases: pl.DataFrame,
+    cases: pl.DataFrame | pl.LazyFrame,
     verdicts: pl.DataFrame,
     edition: Edition,
     questions: Sequence[Question],
@@ -258,6 +264,8 @@ def agreement_measures(
     Of replies with the item's own image alone: those without it are other replies to the same
     items. Replies to one item (to items of one image) are resampled together.
     """
+    if verdicts["judge"].n_unique() < 2:
+        return
     facts = facts_of(cases, edition.clusters)
     at = {case: place for place, case in enumerate(facts.cases)}
     counts = judge_counts(

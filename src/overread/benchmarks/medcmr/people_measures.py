@@ -109,7 +109,7 @@ def checked_scores(
             total: Floats = every @ tops / tops.sum()
             return total
         found = np.full(study.n, np.nan)
-        rows = study.answers[marks.reader, asking_of(condition)]
+        rows = study.replies(marks.reader, asking_of(condition))
         for place, text in rows.select("place", "text").iter_rows():
             word = people.get(CheckedReply(name, marks.reader, study.cases[place], text or ""))
             if word is not None:

@@ -132,13 +132,13 @@ def choices_of(tables: Tables, readers: Iterable[str]) -> dict[tuple[str, str], 
     """The rows of multiple-choice answers as the set asks them, by case and reader."""
     import polars as pl
 
-    asked = tables.answers.filter(
+    asked = tables.scan("answers").filter(
         (pl.col("form") == "mcq")
         & (pl.col("image") == "original")
         & (pl.col("order") == 0)
         & pl.col("reader").is_in(list(readers))
     )
-    kept = asked.select("case", "reader", "outcome", "choice", "text")
+    kept = asked.select("case", "reader", "outcome", "choice", "text").collect()
     return {(row["case"], row["reader"]): row for row in kept.iter_rows(named=True)}
 
 

@@ -95,12 +95,8 @@ def _scored(study: Study, marks: Marks, asking: Asking) -> Scored:
     given = study.once(("given scores",), lambda: _given(study))
     asked, captioned = marks.asked(asking), study.facts.captioned
     silent = asked.copy()
-    if (rows := study.answers.get((marks.reader, asking))) is not None:
-        # Those with an open reply in words that is no refusal are not.
-        spoke = rows["outcome"].is_in(["answered", "unparsed"]) & (
-            rows["text"].fill_null("").str.strip_chars() != ""
-        )
-        silent[rows.filter(spoke)["place"].to_numpy()] = False
+    if asking in marks.said:
+        silent &= ~marks.said[asking].spoke
     own = given.get((marks.reader, asking), {})
     judges = sorted(own)
     if not judges and silent[asked].all():

@@ -75,13 +75,14 @@ class Facts(msgspec.Struct, frozen=True):
 class Said(msgspec.Struct, frozen=True):
     """A reader's replies to one asking, by the item's place among the facts.
 
-    `rows` are items with a row of answers. `outcome` is a place among OUTCOMES; without a row, as
-    unanswered. `choice` and `shown` are the places of the option named in the case and in the
-    question, -1 without one. `cut` where the token limit ended the reply; `ended` where it is known
-    how the reply ended.
+    `rows` are items with a row of answers, `spoke` those whose reply has words and is no refusal.
+    `outcome` is a place among OUTCOMES; without a row, as unanswered. `choice` and `shown` are the
+    places of the option named in the case and in the question, -1 without one. `cut` where the
+    token limit ended the reply; `ended` where it is known how the reply ended.
     """
 
     rows: Mask
+    spoke: Mask
     outcome: Codes
     choice: Codes
     shown: Codes
@@ -143,9 +144,10 @@ class Marks(msgspec.Struct, frozen=True):
 class Study(RunArrays):
     """The readers of a run under one edition.
 
-    `items` are the run's cases. `answers` are those asked openly, by reader and asking, with their
-    `place` among the facts; so are `verdicts`, those on checks left out, with `variant` from
-    `about` and the raw scores `clarity`, `coherence`, `visual`, `truth` from the payload.
+    What readers wrote stays in `tables`: `replies` reads it where it is looked at. `verdicts` are
+    those on readers' replies by reader and asking, checks left out, with the item's `place` among
+    the facts, `variant` from `about` and the raw scores `clarity`, `coherence`, `visual`, `truth`
+    from the payload.
     """
 
     def __init__(
@@ -156,7 +158,7 @@ class Study(RunArrays):
         options: Options | None = None,
         labels: Labels | None = None,
     ) -> None:
-        facts = facts_of(tables.cases, edition.clusters)
+        facts = facts_of(tables.scan("cases"), edition.clusters)
         drawn = Resampling(
             facts.clusters,
             boot=edition.boot,
@@ -176,22 +178,28 @@ class Study(RunArrays):
         self.edition: Final = edition
         self.options: Final = options or Options()
         self.facts: Final = facts
-        self.items: Final = tables.cases
-        self.answers: Final[dict[tuple[str, Asking], pl.DataFrame]] = {}
+        self.tables: Final = tables
         self.verdicts: Final = {} if verdicts is None else by_asking(_scored(verdicts, facts))
-        self.marks: Final = [
-            Marks(reader, facts, self._said_by(reader, tables.answers)) for reader in self.readers
-        ]
+        self.marks: Final = [Marks(one, facts, self._said_by(one)) for one in self.readers]
 
-    def _said_by(self, reader: str, answers: pl.DataFrame) -> dict[Asking, Said]:
-        """What a reader said, as arrays; of what was asked openly the texts are kept too."""
-        own = answers.lazy().filter(pl.col("reader") == reader).select(_READ).collect()
-        found = {}
-        for (_, asking), rows in by_asking(_placed(own, self.facts)).items():
-            found[asking] = _said(self.facts, rows)
-            if asking.form != MCQ.form:
-                self.answers[reader, asking] = rows.select("place", "outcome", "text", "answer")
-        return found
+    def _said_by(self, reader: str) -> dict[Asking, Said]:
+        """What a reader said, as arrays."""
+        own = self._answers(reader).select(_READ).collect()
+        placed = by_asking(_placed(own, self.facts))
+        return {asking: _said(self.facts, rows) for (_, asking), rows in placed.items()}
+
+    def replies(self, reader: str, asking: Asking) -> pl.DataFrame:
+        """A reader's replies to one asking: place, outcome, text, answer."""
+        asked = self._answers(reader).filter(
+            pl.col("form") == asking.form,
+            pl.col("image") == asking.image,
+            pl.col("order").fill_null(0) == asking.order,
+        )
+        read = asked.select("case", "outcome", "text", "answer").collect()
+        return _placed(read, self.facts)
+
+    def _answers(self, reader: str) -> pl.LazyFrame:
+        return self.tables.scan("answers").filter(pl.col("reader") == reader)
 
     def part_of(self, counted: Mask) -> str:
         """Items of one kind are drawn by themselves for what counts only them."""
@@ -206,22 +214,26 @@ class Study(RunArrays):
 
 # What is looked at of an answer: tables have many texts, and nine readers many answers.
 _READ: Final = (
-    *("reader", "case", "form", "image", "outcome", "choice", "shown", "probabilities", "answer"),
+    *("reader", "case", "form", "image", "outcome", "choice", "shown", "probabilities"),
     *("text", "finish", pl.col("order").fill_null(0)),
 )
 _JUDGED: Final = ("reader", "case", "judge", "question", "outcome", "about", "payload")
 
 
-def facts_of(cases: pl.DataFrame, clusters: str) -> Facts:
+def facts_of(cases: pl.DataFrame | pl.LazyFrame, clusters: str) -> Facts:
     """The items of `cases.parquet`; `clusters` as in the edition."""
+    labels = ("kind", "dimension", "subtype", "ability", "modality", "system")
     letters = {letter: place for place, letter in enumerate(LETTERS)}
     choices = pl.col("kind") == "mcq"
     options = pl.col("options").fill_null([])
     lengths = options.list.eval(pl.element().str.len_chars())
+    # Texts are looked at on their way, and not kept.
     rows = (
-        cases.with_columns(_kind=pl.col("kind").replace_strict(KINDS, range(len(KINDS))))
-        .sort("_kind", "index", "case")
-        .with_columns(
+        cases.lazy()
+        .select(
+            *("case", "index", "images", "patient", *labels),
+            _kind=pl.col("kind").replace_strict(KINDS, range(len(KINDS))),
+            _captioned=pl.col("caption").fill_null("").str.strip_chars() != "",
             _answer=pl.when(choices)
             .then(pl.col("answer").replace_strict(letters, default=None, return_dtype=pl.Int64))
             .fill_null(-1),
@@ -229,10 +241,11 @@ def facts_of(cases: pl.DataFrame, clusters: str) -> Facts:
             _longest=pl.when(choices).then(lengths.list.arg_max().cast(pl.Int64)).fill_null(-1),
             _options=pl.when(choices).then(options.list.len().cast(pl.Int64)).fill_null(0),
         )
+        .sort("_kind", "index", "case")
+        .collect()
     )
     columns = {
-        name: rows[name].cast(pl.String).fill_null("").to_numpy().astype(np.str_)
-        for name in ("kind", "dimension", "subtype", "ability", "modality", "system")
+        name: rows[name].cast(pl.String).fill_null("").to_numpy().astype(np.str_) for name in labels
     }
     dimension = columns["dimension"]
     family = np.where(np.isin(dimension, list(DIMENSIONS)), "reasoning", "")
@@ -245,7 +258,7 @@ def facts_of(cases: pl.DataFrame, clusters: str) -> Facts:
         answer=rows["_answer"].to_numpy().astype(np.int64),
         longest=rows["_longest"].to_numpy().astype(np.int64),
         options=rows["_options"].to_numpy().astype(np.int64),
-        captioned=(rows["caption"].fill_null("").str.strip_chars() != "").to_numpy(),
+        captioned=rows["_captioned"].to_numpy(),
         clusters=_clusters(rows) if clusters == "image" else np.arange(rows.height),
     )
 
@@ -274,12 +287,14 @@ def _scored(verdicts: pl.DataFrame, facts: Facts) -> pl.DataFrame:
     )
     scores = pl.Struct(dict.fromkeys(("clarity", "coherence", "visual", "truth"), pl.Float64))
     counted = verdicts.lazy().filter(~pl.col("check").fill_null(False)).select(_JUDGED).collect()
-    kept = _placed(counted, facts)
-    told = kept.with_columns(
-        _about=pl.col("about").str.json_decode(about),
-        _scores=pl.col("payload").str.json_decode(scores),
-    ).drop("about", "payload", "case")
-    return told.unnest("_about", "_scores").with_columns(pl.col("order").fill_null(0))
+    kept = _placed(counted, facts).drop("case")
+    # What is said twice is read once.
+    for column, form in (("about", about), ("payload", scores)):
+        texts = kept.select(pl.col(column).unique())
+        read = texts.with_columns(_read=pl.col(column).str.json_decode(form)).unnest("_read")
+        kept = kept.join(read, on=column, how="left", nulls_equal=True, maintain_order="left")
+        kept = kept.drop(column)
+    return kept.with_columns(pl.col("order").fill_null(0))
 
 
 def by_asking(frame: pl.DataFrame) -> dict[tuple[str, Asking], pl.DataFrame]:
@@ -306,11 +321,15 @@ def _said(facts: Facts, rows: pl.DataFrame) -> Said:
         found[at] = values
         return found
 
+    spoke = rows["outcome"].is_in(["answered", "unparsed"]) & (
+        rows["text"].fill_null("").str.strip_chars() != ""
+    )
     outcome = codes("outcome", OUTCOMES, OUTCOMES.index("unanswered"))
     # A choice stands only where the reply was read.
     read = outcome == OUTCOMES.index("answered")
     return Said(
         rows=mask(True),
+        spoke=mask(spoke.to_numpy()),
         outcome=outcome,
         choice=np.where(read, codes("choice", LETTERS, -1), np.int8(-1)),
         shown=np.where(read, codes("shown", LETTERS, -1), np.int8(-1)),

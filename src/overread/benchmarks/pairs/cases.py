@@ -109,6 +109,7 @@ READER: Final = SetReader(
             _own, folders=("", "images"), named_by="pair", images=("image_1", "image_2"),
         ),
     ),
+    case=PairCase,
     expected="a table with question, image_1, image_2, answer_1 and answer_2, MediConfusion's "
     "dataset.csv, or a probe set with opposite_image_path",
     images=lambda case: case.images,
