@@ -26,7 +26,7 @@ from overread.engine.studio import Slot, Studio, digests, reply_key, request_dig
 
 T = TypeVar("T")
 
-_CHUNK = 512
+_CHUNK = 256
 # What may wait to be committed before callers wait, and what is committed without waiting for more:
 # so many replies, or so many characters of them.
 _PENDING, _PENDING_SIZE = 4096, 1 << 25
@@ -113,7 +113,7 @@ class _Asking(msgspec.Struct):
 
     async def one_pass(self) -> bool:
         """Plan, ask, commit. True when another process still holds some of the trials."""
-        queue: Queue = asyncio.Queue(2 * _CHUNK)
+        queue: Queue = asyncio.Queue(_CHUNK)
         crew = self.crew
         async with asyncio.TaskGroup() as group:
             committer = group.create_task(self._commit_groups())

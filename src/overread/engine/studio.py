@@ -133,9 +133,9 @@ def reply_key(
 # ---------------------------------------------------------------- what a reader is shown
 
 _MOST_REFUSED = 1024
-# Bytes of files in a chunk of the plan that are kept for whoever asks for them. Three chunks may
-# wait in line, and what is kept of all must not push itself out: it takes 2.4 times as much.
-_AHEAD = 6_000_000
+# Bytes of files in a chunk of the plan that are kept for whoever asks for them. Two chunks may
+# wait in line, and what is kept of both must not push itself out: it takes 2.4 times as much.
+_AHEAD = 12_000_000
 
 
 class Studio:
