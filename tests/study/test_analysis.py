@@ -167,6 +167,20 @@ def test_three_readers_who_differ_little_are_not_called_rough():
     assert FEW_CLUSTERS not in together.flags
 
 
+def test_a_difference_that_few_patients_make_is_called_rough():
+    """Four hundred patients, and the model is unlike the readers in three of them."""
+    rows = [
+        (reader, f"c{case}", f"p{case}", float(reader == "model" or case > 2))
+        for reader in ("model", "r0", "r1", "r2")
+        for case in range(400)
+    ]
+    schema = {"reader": pl.String, "case": pl.String, "cluster": pl.String, "value": pl.Float64}
+    found = differences(
+        {"accuracy": pl.DataFrame(rows, schema=schema, orient="row")}, ["r0", "r1", "r2"]
+    )
+    assert all(FEW_CLUSTERS in one.flags for one in found)
+
+
 def test_a_case_that_somebody_did_not_decide_is_no_case_in_common():
     given = values(3)["accuracy"].with_columns(
         pl.when((pl.col("reader") == "r1") & (pl.col("case") == "c3"))

@@ -289,12 +289,16 @@ def _under_both(record: Measure, table: np.ndarray, owners: np.ndarray) -> Measu
     figures, parts = stats.jackknifed(lambda keep: table[..., keep].mean(axis=-1), owners)
     beside = float(figures[1].mean()), float(figures[0].mean())
     record = replace(record, n=int(whole.sum()), beside=beside, value=beside[0] - beside[1])
-    return _by_orh(record, stats.conditions_apart(figures, parts))
+    apart = (table[1] - table[0]).mean(axis=0)
+    return _by_orh(record, stats.conditions_apart(figures, parts), owners, apart)
 
 
-def _by_orh(record: Measure, found: stats.MultiReader | None) -> Measure:
+def _by_orh(
+    record: Measure, found: stats.MultiReader | None, owners: np.ndarray, apart: np.ndarray
+) -> Measure:
+    """A record of what was found; `apart` is what each case adds to it, on the readers' average."""
     if found is None:
-        return remarked(record, "no interval: nothing varies")
+        return remarked(record, "no interval: neither readers nor cases say how far it may vary")
     low, high = max(-1.0, found.low), min(1.0, found.high)
     record = replace(
         record, value=found.effect, se=found.se, low=low, high=high, p=found.p, against=0.0
@@ -304,8 +308,8 @@ def _by_orh(record: Measure, found: stats.MultiReader | None) -> Measure:
     df = round(found.df) if np.isfinite(found.df) else None
     of = f"{found.readers} readers"
     record = with_method(record, Method(kind="orh", of=of, t=df, published=published))
-    # Ten readers or patients have nine degrees of freedom.
-    few = found.clusters <= stats.FEW or found.df < stats.FEW
+    # Ten readers have nine degrees of freedom.
+    few = found.df < stats.FEW or stats.stands_on_few(owners, apart)
     return noted(record, FEW_CLUSTERS) if few else record
 
 
@@ -389,7 +393,7 @@ def _against_all(
     found = stats.model_against_readers(float(figures[0]), figures[1:], parts[:, 0], parts[:, 1:])
     beside = float(figures[0]), float(figures[1:].mean())
     record = replace(record, n=int(whole.sum()), beside=beside, value=beside[0] - beside[1])
-    return _by_orh(record, found)
+    return _by_orh(record, found, owners, table[0] - table[1:].mean(axis=0))
 
 
 def _with_q(family: Sequence[Measure]) -> list[Measure]:
