@@ -30,7 +30,7 @@ OWN_KINDS = (*CANDIDATES, "audit", "form")
 # What stands beside readers' names in links and tables, and beside questions in sheets.
 # Truth is a reader in iMRMC's list mode.
 _NO_READERS = frozenset(f"{ORGANISER} readers himself truth case cluster".split())
-_NO_QUESTIONS = frozenset({NOTE, "display", "pictures", "question"})
+_NO_QUESTIONS = frozenset({NOTE, "reader", "display", "pictures", "question"})
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
