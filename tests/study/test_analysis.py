@@ -217,11 +217,14 @@ def test_readers_under_two_conditions_are_as_the_analysis_of_three_readers_says(
     filled(study, names)
     journal = Journal(study.folder, read_only=True)
     given = readings_of(study, journal.answers(), open_key(study.folder, "test"))
-    found = {
-        m.reader: m
-        for m in conditions_apart(given, margin=0.2)
-        if m.by["condition"] == "irrelevant_mask"
-    }
+    both = conditions_apart(given, margin=0.2)
+    found = {m.reader: m for m in both if m.by["condition"] == "irrelevant_mask"}
+    # Two conditions against the first are two tests of all readers together.
+    of_all = [m for m in both if m.reader == PEOPLE]
+    assert len({m.family for m in of_all}) == 1
+    assert [m.q for m in of_all] == pytest.approx(
+        stats.benjamini_hochberg([m.p for m in of_all]).tolist()
+    )
     right = {
         name: {
             (r.key.condition, r.key.case): r.value == r.key.truth

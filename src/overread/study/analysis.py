@@ -237,7 +237,8 @@ def conditions_apart(readings: Sequence[Reading], margin: float | None = None) -
     stand in the order of the alphabet, `original` first where there is one; `versus` is the first.
     Only cases that a reader decided under both; for all readers together those that all did, by the
     analysis of Obuchowski, Rockette and Hillis for readers and cases like these (three readers or
-    more). With a `margin`, whether readers are not worse by more than that.
+    more). q is within each condition, of readers, and of all of them together within the
+    conditions. With a `margin`, whether readers are not worse by more than that.
     """
     own = [one for one in readings if one.ask.name == "answer" and one.key.truth in ("yes", "no")]
     found: list[Measure] = []
@@ -255,6 +256,8 @@ def conditions_apart(readings: Sequence[Reading], margin: float | None = None) -
         table = np.array(
             [[[right.get((r, c, case), nan) for case in cases] for r in readers] for c in names]
         )
+        of_each: list[Measure] = []
+        of_all: list[Measure] = []
         for at, name in enumerate(names[1:], 1):
             by = {"task": task, "condition": name, "versus": names[0]}
             family = f"right under {name} against {names[0]}"
@@ -268,12 +271,15 @@ def conditions_apart(readings: Sequence[Reading], margin: float | None = None) -
                 )
                 for number, reader in enumerate(readers)
             ]
-            record = Measure(reader=PEOPLE, measure="diff_right", by=by)
+            of_each += _with_q(alone)
+            family = f"{task}: all readers, right against {names[0]}"
+            record = Measure(reader=PEOPLE, measure="diff_right", by=by, family=family)
             together = _under_both(record, table[[0, at]], owners)
-            some = [*_with_q(alone), *([] if together is None else [together])]
-            if margin is not None:
-                some = [held_to_margin(one, margin, higher=True) for one in some]
-            found += some
+            of_all += [] if together is None else [together]
+        some = [*of_each, *_with_q(of_all)]
+        if margin is not None:
+            some = [held_to_margin(one, margin, higher=True) for one in some]
+        found += some
     return found
 
 
