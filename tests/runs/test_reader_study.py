@@ -240,6 +240,17 @@ def test_a_run_that_has_a_person_s_name_already_is_refused(folder, tmp_path):
         runs.study_analyse(folder, run=tmp_path / "run")
 
 
+def test_a_run_of_another_benchmark_is_refused_with_the_key_shut(folder, models, tmp_path):
+    record = (models / "run.toml").read_text()
+    (tmp_path / "run.toml").write_text(
+        record.replace('benchmark = "grounding"', 'benchmark = "medcmr"')
+    )
+    before = (folder / "key" / "opened.jsonl").read_text()
+    with pytest.raises(BadInput, match="is a run of medcmr, and the study of grounding"):
+        runs.study_analyse(folder, run=tmp_path)
+    assert (folder / "key" / "opened.jsonl").read_text() == before
+
+
 @pytest.mark.parametrize(
     "given", [{"margin": -1, "run": "r"}, {"margin": float("nan"), "run": "r"}]
 )

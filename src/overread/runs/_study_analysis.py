@@ -70,9 +70,14 @@ def study_analyse(
 
     if margin is not None and not 0 <= margin < inf:
         raise BadInput(f"--margin {margin}: expected 0 or more, in the unit of the measures.")
-    if run is not None:
-        read_record(run)  # refused before anything is written
     study = packets.open_study(folder)
+    if run is not None:  # refused before the key is opened and anything written
+        benchmark = read_record(run).benchmark
+        if study.design.benchmark not in ("", benchmark):
+            raise BadInput(
+                f"{run} is a run of {benchmark}, and the study of {study.design.benchmark}. Give a "
+                "run over the study's cases."
+            )
     journal = Journal(folder, read_only=True)
     try:
         key = key_of(study, journal, "analyse", early)
@@ -322,10 +327,6 @@ def _with_people(
 
     design = study.design
     kept = None if run is None else kept_runs([run])[0]
-    if kept is not None and kept.record.benchmark != design.benchmark:
-        raise BadInput(
-            f"{run} is a run of {kept.record.benchmark}, and the study of {design.benchmark}."
-        )
     settings = design.settings | dict(words)
     opened = open_cases(design.benchmark, design.cases, design.edition, settings)
     bench, tables = opened, None
