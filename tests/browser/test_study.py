@@ -76,9 +76,17 @@ def served(
             process.kill()
 
 
+def in_front(page) -> None:
+    """Every picture of the display is there: before that nothing is answered."""
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('#pictures .viewer-zoom')].every(one => one.textContent)"
+    )
+
+
 def answer(page, key: str) -> None:
     """Answer what is in front by one key, go on by another, and wait for what follows."""
     before = page.inner_text("#place")
+    in_front(page)
     page.keyboard.press(key)
     page.keyboard.press("Enter")
     page.wait_for_function(
@@ -102,6 +110,7 @@ def test_a_study_is_read_by_keys_survives_its_server_and_is_analysed(chest, open
         answer(page, "y")
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
+        in_front(page)
         page.keyboard.press("n")
         page.keyboard.press("Enter")
         page.wait_for_selector("#saved.trouble")
@@ -215,7 +224,7 @@ def test_the_next_film_is_there_when_the_key_is_let_go(tmp_path, opened, capsys)
     assert took[0] < 150
 
 
-def test_a_picture_that_did_not_come_is_fetched_again(study, opened):
+def test_a_picture_that_did_not_come_is_fetched_again_and_not_answered_before(study, opened):
     fresh = made(study.folder.parent / "lost", study.design)
     with served(fresh.folder) as (_, links):
         page, _ = opened(links["anna"])
@@ -224,8 +233,13 @@ def test_a_picture_that_did_not_come_is_fetched_again(study, opened):
         page.wait_for_function(
             "() => document.querySelector('.viewer-label').textContent.includes('cannot be shown')"
         )
+        # Until then it is not answered either.
+        page.keyboard.press("y")
+        page.keyboard.press("Enter")
+        assert "The picture is not here yet" in page.inner_text("#saved")
+        assert not list(Journal(fresh.folder, read_only=True).answers())
         page.unroute("**/picture/*")
-        page.wait_for_function("() => document.querySelector('.viewer-zoom').textContent")
+        answer(page, "y")
 
 
 def test_keys_choose_what_they_say_and_nothing_chosen_is_lost(study, opened):
@@ -235,6 +249,7 @@ def test_keys_choose_what_they_say_and_nothing_chosen_is_lost(study, opened):
         begin(page)
         answer(page, "y")
         begin(page)
+        in_front(page)
         # Arrows move the picture; they choose no answer.
         for key in ("ArrowDown", "Space", "Enter", "ArrowDown", "Space"):
             page.keyboard.press(key)
@@ -257,11 +272,13 @@ def test_keys_choose_what_they_say_and_nothing_chosen_is_lost(study, opened):
         assert "case 1" in page.inner_text("#place")
         page.click("#pause")
         page.click("#pause")
+        in_front(page)
         page.keyboard.press("Enter")
         page.wait_for_function(
             "() => document.getElementById('place').textContent.includes('case 2')"
         )
         assert page.is_checked("input[value=no]")
+        in_front(page)
         # While an answer is on its way, nothing else can be chosen.
         page.route("**/display/*", lambda route: route.abort())
         page.keyboard.press("Enter")
@@ -346,6 +363,7 @@ def test_items_are_reviewed_ranked_and_played_by_keys(tmp_path, opened):
                     page.keyboard.press("2")
                     page.keyboard.press("Backspace")
                     page.wait_for_selector("#form fieldset:not([data-ask=best])")
+                    in_front(page)
                     page.keyboard.press("Enter")
                     page.wait_for_selector("[data-ask=best]")
                     for key in "11":

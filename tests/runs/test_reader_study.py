@@ -159,6 +159,31 @@ def test_cgr_is_restricted_to_boxes_that_readers_found_accurate(folder, models):
     runs.measure(models)
 
 
+def test_what_a_study_came_to_says_of_which_edition_run_and_margin(folder, models):
+    found = runs.study_analyse(folder, run=models, margin=0.1)
+    kept = json.loads((folder / "analysis.json").read_text())
+    assert (kept["benchmark"], kept["edition"], kept["run"]) == (
+        "grounding",
+        "corrected",
+        str(models),
+    )
+    assert (kept["margin"], kept["overread"]) == (0.1, ov.__version__)
+    apart = next(table for table in runs.study_tables(found) if table.name == "differences")
+    assert apart.columns[-1] == "margin 0.1"
+    assert {row[-1] for row in apart.rows} <= {"", "equivalent", "not worse", "worse", "not shown"}
+    assert "worse" in {row[-1] for row in apart.rows}
+    apart = list(runs.study_tables(runs.study_analyse(folder, run=models)))
+    assert all(table.columns[-1] != "margin 0.1" for table in apart)
+
+
+def test_a_study_that_lacks_a_film_is_not_served(phantom_cache, tmp_path):
+    (tmp_path / "study.toml").write_text(STUDY)
+    runs.study_new(tmp_path / "study.toml", tmp_path / "chest")
+    next((tmp_path / "chest" / "pictures").iterdir()).unlink()
+    with pytest.raises(BadInput, match=r"pictures/\w+\.png is not there"):
+        runs.study_serve(tmp_path / "chest", listens=lambda links: pytest.fail("served"))
+
+
 def test_models_stand_beside_people_on_the_same_cases(folder, models):
     found = runs.study_analyse(folder, run=models)
     same = one(found, "control:looks", "diff_accuracy", versus="anna")
@@ -171,12 +196,10 @@ def test_models_stand_beside_people_on_the_same_cases(folder, models):
 
 def test_a_person_is_a_reader_of_any_run(folder, models, tmp_path):
     runs.study_analyse(folder)
-    cases = {k.case for k in open_key(folder, "test").values() if k.kind == "presence"}
-    (tmp_path / "only.txt").write_text("\n".join(sorted(cases)))
     run = ov.run(
         "grounding", cases="phantom:24", out=tmp_path / "run",
         readers=[f"human:{folder}/anna", f"human:{folder}/ben"],
-        only=tmp_path / "only.txt", store=tmp_path / "store.sqlite",
+        only=folder / "cases.txt", store=tmp_path / "store.sqlite",
         settings={"conditions": "original,target_mask,irrelevant_mask"},
     )  # fmt: skip
     first = run.measures.filter(pl.col("measure") == "accuracy").row(0, named=True)
@@ -217,6 +240,17 @@ def test_a_run_that_has_a_person_s_name_already_is_refused(folder, tmp_path):
         runs.study_analyse(folder, run=tmp_path / "run")
 
 
+def test_a_run_of_another_benchmark_is_refused_with_the_key_shut(folder, models, tmp_path):
+    record = (models / "run.toml").read_text()
+    (tmp_path / "run.toml").write_text(
+        record.replace('benchmark = "grounding"', 'benchmark = "medcmr"')
+    )
+    before = (folder / "key" / "opened.jsonl").read_text()
+    with pytest.raises(BadInput, match="is a run of medcmr, and the study of grounding"):
+        runs.study_analyse(folder, run=tmp_path)
+    assert (folder / "key" / "opened.jsonl").read_text() == before
+
+
 @pytest.mark.parametrize(
     "given", [{"margin": -1, "run": "r"}, {"margin": float("nan"), "run": "r"}]
 )
@@ -249,6 +283,12 @@ def test_what_the_paper_s_readers_filled_is_counted_beside_an_imported_run(tmp_p
         if row["metric"] == "CGR":
             record = one(found, row["model"], "diff_cgr", versus="SZ")
             assert (record.n, record.p) == (row["n_paired"], pytest.approx(row["p_value"]))
+    # How sure people were is of a scale, and no percentage.
+    forms = next(table for table in runs.study_tables(found) if table.name == "forms")
+    sure = [float(str(row[3]).split()[0]) for row in forms.rows if row[1] == "stated_confidence"]
+    assert sure
+    assert max(sure) <= 5
+    assert "reader minus model" in found.remarks[0]
 
 
 def test_the_paper_s_own_sheets_are_written_filled_and_read_back(phantom_cache, tmp_path):

@@ -167,6 +167,20 @@ def test_three_readers_who_differ_little_are_not_called_rough():
     assert FEW_CLUSTERS not in together.flags
 
 
+def test_a_difference_that_few_patients_make_is_called_rough():
+    """Four hundred patients, and the model is unlike the readers in three of them."""
+    rows = [
+        (reader, f"c{case}", f"p{case}", float(reader == "model" or case > 2))
+        for reader in ("model", "r0", "r1", "r2")
+        for case in range(400)
+    ]
+    schema = {"reader": pl.String, "case": pl.String, "cluster": pl.String, "value": pl.Float64}
+    found = differences(
+        {"accuracy": pl.DataFrame(rows, schema=schema, orient="row")}, ["r0", "r1", "r2"]
+    )
+    assert all(FEW_CLUSTERS in one.flags for one in found)
+
+
 def test_a_case_that_somebody_did_not_decide_is_no_case_in_common():
     given = values(3)["accuracy"].with_columns(
         pl.when((pl.col("reader") == "r1") & (pl.col("case") == "c3"))
@@ -203,11 +217,14 @@ def test_readers_under_two_conditions_are_as_the_analysis_of_three_readers_says(
     filled(study, names)
     journal = Journal(study.folder, read_only=True)
     given = readings_of(study, journal.answers(), open_key(study.folder, "test"))
-    found = {
-        m.reader: m
-        for m in conditions_apart(given, margin=0.2)
-        if m.by["condition"] == "irrelevant_mask"
-    }
+    both = conditions_apart(given, margin=0.2)
+    found = {m.reader: m for m in both if m.by["condition"] == "irrelevant_mask"}
+    # Two conditions against the first are two tests of all readers together.
+    of_all = [m for m in both if m.reader == PEOPLE]
+    assert len({m.family for m in of_all}) == 1
+    assert [m.q for m in of_all] == pytest.approx(
+        stats.benjamini_hochberg([m.p for m in of_all]).tolist()
+    )
     right = {
         name: {
             (r.key.condition, r.key.case): r.value == r.key.truth

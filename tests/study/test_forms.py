@@ -48,6 +48,16 @@ def test_a_clip_is_played_in_frames_from_its_first_to_its_last(place):
     assert isinstance(pictured(place, "../beat.avi", 9), Picture)
 
 
+def test_questions_and_texts_to_be_mended_have_the_words_of_their_row(place, tmp_path):
+    mended = '{ name = "said", text = "Right?", kind = "edit", given = "The {wall} moves." },\n]'
+    words = STUDY.replace("\n]", f"\n  {mended}").replace("items.csv", str(place / "items.csv"))
+    (tmp_path / "study.toml").write_text(words)
+    runs.study_new(tmp_path / "study.toml", tmp_path / "s")
+    asks = [{ask.name: ask for ask in d.asks} for d in open_study(tmp_path / "s").displays.values()]
+    said = {(one["squeeze"].text, one["said"].given) for one in asks}
+    assert said == {(f"Does the {wall} move?", f"The {wall} moves.") for wall in ("septum", "apex")}
+
+
 def test_a_clip_is_a_clip_for_an_auditor_too(place):
     study, journal = open_study(place / "s"), Journal(place / "s")
     for turn in study.schedule:

@@ -30,6 +30,8 @@ def masked(text: str) -> tuple[str, int]:
         ("chatgpt\nAnswer: B", f"{MASK}\nAnswer: B"),
         ("As GPT-4o, or GPT4o-mini", f"As {MASK}, or {MASK}"),
         ("I am GPT\u20115.1 and gpt-4o-mini", f"I am {MASK} and {MASK}"),
+        ("o4-mini here, and Sonnet 4.5; Phi-4", f"{MASK} here, and {MASK}; {MASK}"),
+        ("Med-Gemma 27B or Med Gemini", f"{MASK} or {MASK}"),
         ("model-a says, own-net too", f"{MASK} says, {MASK} too"),
     ],
 )
@@ -42,6 +44,7 @@ def test_a_model_s_name_is_taken_out_with_its_version(said, shown):
     [
         "GPT 45 U/L at the base of the lung",
         "a glomerular claudication, grokked",
+        "the phi angle at O3 and O2, a command to cohere",
         "the alveolar-capillary membrane looks thick",
     ],
 )

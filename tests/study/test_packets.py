@@ -216,6 +216,34 @@ def test_a_second_task_comes_in_sessions_after_the_first(tmp_path):
     assert sessions == {1: {1, 2, 3}, 2: {4, 5, 6}}
 
 
+def test_a_cap_that_leaves_no_room_is_refused(tmp_path):
+    with pytest.raises(BadInput, match="cap is 2, and no case has so few displays"):
+        made(tmp_path / "study", design(cap=2))
+
+
+def test_cases_that_a_cap_leaves_to_nobody_are_named(tmp_path):
+    task = Task(kind="presence", cases=8, repeat=0, training=0, each=1)
+    some = make_study(
+        tmp_path / "s", design(task=[task], cap=9), [screens(12)], "open", rendered, lambda one: ""
+    )
+    assert "task 1: 2 of 8 cases go to nobody, for cap is 9." in some.remarks
+
+
+def test_no_film_of_a_task_is_practised_on(tmp_path):
+    """Under another case's name, either."""
+    task = Task(kind="presence", cases=4, repeat=0, training=20)
+    make_study(
+        tmp_path / "s", design(task=[task]), [one_film_in_two_cases(20)], "open", rendered,
+        lambda one: "",
+    )  # fmt: skip
+    key = open_key(tmp_path / "s", "test").values()
+    films = [
+        {int(k.case[5:]) // 2 for k in key if k.training is training} for training in (False, True)
+    ]
+    assert films[1]
+    assert films[0].isdisjoint(films[1])
+
+
 def test_with_a_cap_everybody_has_the_anchor_and_others_go_round(tmp_path):
     task = Task(kind="presence", cases=12, repeat=0, training=0, anchor=2, each=1)
     study = made(tmp_path / "study", design(task=[task], cap=18))
@@ -252,6 +280,8 @@ def test_a_study_is_made_once(study):
     [
         ('name = "a b"\nreaders = ["x"]\n[[task]]\nkind = "boxes"', "name"),
         ('name = "a"\nreaders = ["x", "x"]\n[[task]]\nkind = "boxes"', "twice"),
+        ('name = "a"\nreaders = ["X", "x"]\n[[task]]\nkind = "boxes"', "twice"),
+        ('name = "a"\nreaders = ["x"]\ncap = -1\n[[task]]\nkind = "boxes"', "cap is -1"),
         ('name = "a"\nreaders = ["x"]\ntask = []', "no \\[\\[task"),
         ('name = "a"\nreaders = ["x"]\n[[task]]\nkind = "boxes"', "needs benchmark and cases"),
         ('name = "a"\nreaders = ["x"]\n[[task]]\nkind = "form"', "table and questions"),

@@ -99,6 +99,7 @@ def test_sessions_are_apart_so_that_none_is_sent_before_its_time(study, sheets):
     [
         ({"answer": "perhaps"}, r"row 2: answer: \"perhaps\""),
         ({"display": "0123456789abcdef", "answer": "yes"}, "not one of anna's"),
+        ({"reader": "ben", "answer": "yes"}, "the sheet is ben's, and not anna's"),
     ],
 )
 def test_an_odd_cell_is_named_by_file_and_row(study, sheets, cells, says):

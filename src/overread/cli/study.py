@@ -152,6 +152,7 @@ def analyse(
         print(printable(f"{rater.name}: {rater.in_words}"))
     for remark in found.remarks:
         print(remark)
+    print(f"edition: {found.edition}")
     if not sheets:
         print(found.folder / "analysis.json")
     return 0

@@ -320,6 +320,7 @@ def study_serve(
     from overread.door import bound, certificate_of
 
     study = packets.open_study(folder)
+    packets.check_pictures(study)
     certificate = certificate_of(cert, key)
     if host not in (None, _LOOPBACK, "localhost", "::1") and certificate is None:
         raise BadInput(

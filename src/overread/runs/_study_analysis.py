@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 import overread.case as oc
+from overread import __version__
 from overread.benchmarks.base import Benchmark, Tables
 from overread.case import BadInput
 from overread.runs._reader_study import key_of, said_in
@@ -24,13 +25,23 @@ if TYPE_CHECKING:
     from overread.study.consensus import Said
 
 
+# Between -1 and 1, and no share.
+_INDICES = ("kappa", "rho")
+
+
 class StudyFound(msgspec.Struct, frozen=True, kw_only=True):
     """What a study came to: measures of people, and of models against them.
 
-    `raters` says of people how experienced they are, as far as the study file does.
+    `raters` says of people how experienced they are, as far as the study file does; `margin` is
+    the one that differences were held to, `run` that of the models.
     """
 
     folder: Path
+    overread: str = __version__
+    benchmark: str
+    edition: str
+    run: str = ""
+    margin: float | None = None
     people: tuple[str, ...]
     raters: tuple[Rater, ...] = ()
     readings: int
@@ -50,18 +61,23 @@ def study_analyse(
     """Measure people as readers, alone or beside the models of a run over the same cases.
 
     Opens the key, which is written down; while somebody still reads, only if told to (`early`).
-    Writes `analysis.json` and, for `human:` readers, `readings/READER.jsonl`. What people made of
-    models' replies becomes sheets, and those runs are measured with them; what an `audit` settled
-    stands in place of what its readers said.
+    Writes `analysis.json` and, for `human:` readers, `readings/READER.jsonl` and `cases.txt`, the
+    cases that they read. What people made of models' replies becomes sheets, and those runs are
+    measured with them; what an `audit` settled stands in place of what its readers said.
     """
     from overread.records import read_record
     from overread.study import analysis, consensus, rankings
 
     if margin is not None and not 0 <= margin < inf:
         raise BadInput(f"--margin {margin}: expected 0 or more, in the unit of the measures.")
-    if run is not None:
-        read_record(run)  # refused before anything is written
     study = packets.open_study(folder)
+    if run is not None:  # refused before the key is opened and anything written
+        benchmark = read_record(run).benchmark
+        if study.design.benchmark not in ("", benchmark):
+            raise BadInput(
+                f"{run} is a run of {benchmark}, and the study of {study.design.benchmark}. Give a "
+                "run over the study's cases."
+            )
     journal = Journal(folder, read_only=True)
     try:
         key = key_of(study, journal, "analyse", early)
@@ -80,6 +96,9 @@ def study_analyse(
     }
     asked = [*reversed(replies.values())]
     _write_readings(folder, people, asked)
+    if asked:
+        cases = "".join(f"{name}\n" for name in sorted({one.key.case for one in asked}))
+        _write_privately(folder / "cases.txt", cases.encode())
     remarks: list[str] = []
     sheets = _write_sheets(study, said, key, final, run)
     about_replies = {task.kind for task in study.design.task if task.run} & {
@@ -119,6 +138,10 @@ def study_analyse(
         )
     found = StudyFound(
         folder=folder,
+        benchmark=study.design.benchmark,
+        edition=study.design.edition,
+        run="" if run is None else str(run),
+        margin=margin,
         people=people,
         raters=tuple(one for one in study.design.reader if one.name in people),
         readings=len(readings),
@@ -250,11 +273,18 @@ def study_sheets(run: Path, sheets: Mapping[str, Path]) -> StudyFound:
     measures = at(kept.bench.people_sheets)(kept.tables, sheets)
     return StudyFound(
         folder=run,
+        benchmark=kept.record.benchmark,
+        edition="authors",
+        run=str(run),
         people=tuple(sheets),
         readings=0,
         cannot_tell={},
         measures=measures,
-        remarks=("edition: authors. Two readers say nothing of others.",),
+        remarks=(
+            "As in the paper's tables, a difference on all boxes is reader minus model, and one on "
+            "accurate boxes model minus reader.",
+            "Two readers say nothing of others.",
+        ),
     )
 
 
@@ -297,10 +327,6 @@ def _with_people(
 
     design = study.design
     kept = None if run is None else kept_runs([run])[0]
-    if kept is not None and kept.record.benchmark != design.benchmark:
-        raise BadInput(
-            f"{run} is a run of {kept.record.benchmark}, and the study of {design.benchmark}."
-        )
     settings = design.settings | dict(words)
     opened = open_cases(design.benchmark, design.cases, design.edition, settings)
     bench, tables = opened, None
@@ -357,6 +383,7 @@ def study_tables(found: StudyFound) -> Iterator[oc.Table]:
     """What was found, a table for each kind of number; cells are those of every other table."""
     from overread.benchmarks.exhibits.cells import cell
     from overread.measuring.units import INDEX
+    from overread.report.comparing import margin_word
 
     known = frozenset(found.people)
     rates = [one for one in found.measures if one.reader in known and not one.by]
@@ -393,17 +420,20 @@ def study_tables(found: StudyFound) -> Iterator[oc.Table]:
     for (name, title), rows in kinds.items():
         if rows:
             who = "who" if name in ("differences", "replies") else "person"
+            held = name == "differences" and found.margin is not None
+            margin = (f"margin {found.margin:g}",) if held else ()
             yield oc.Table(
                 name=name,
                 title=title,
-                columns=(who, "measure", "of", "value", "q"),
+                columns=(who, "measure", "of", "value", "q", *margin),
                 rows=tuple(
                     (
                         one.reader,
                         one.measure,
                         ", ".join(f"{k} {v}" for k, v in one.by.items()),
-                        cell(one, unit=INDEX if one.measure.startswith("kappa") else None),
+                        cell(one, unit=INDEX if one.measure.startswith(_INDICES) else None),
                         "" if one.q is None else f"{one.q:.3f}",
+                        *(["" if "comparison" in one.by else margin_word(one)] if margin else []),
                     )
                     for one in rows
                 ),

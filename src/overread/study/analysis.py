@@ -237,7 +237,8 @@ def conditions_apart(readings: Sequence[Reading], margin: float | None = None) -
     stand in the order of the alphabet, `original` first where there is one; `versus` is the first.
     Only cases that a reader decided under both; for all readers together those that all did, by the
     analysis of Obuchowski, Rockette and Hillis for readers and cases like these (three readers or
-    more). With a `margin`, whether readers are not worse by more than that.
+    more). q is within each condition, of readers, and of all of them together within the
+    conditions. With a `margin`, whether readers are not worse by more than that.
     """
     own = [one for one in readings if one.ask.name == "answer" and one.key.truth in ("yes", "no")]
     found: list[Measure] = []
@@ -255,6 +256,8 @@ def conditions_apart(readings: Sequence[Reading], margin: float | None = None) -
         table = np.array(
             [[[right.get((r, c, case), nan) for case in cases] for r in readers] for c in names]
         )
+        of_each: list[Measure] = []
+        of_all: list[Measure] = []
         for at, name in enumerate(names[1:], 1):
             by = {"task": task, "condition": name, "versus": names[0]}
             family = f"right under {name} against {names[0]}"
@@ -268,12 +271,15 @@ def conditions_apart(readings: Sequence[Reading], margin: float | None = None) -
                 )
                 for number, reader in enumerate(readers)
             ]
-            record = Measure(reader=PEOPLE, measure="diff_right", by=by)
+            of_each += _with_q(alone)
+            family = f"{task}: all readers, right against {names[0]}"
+            record = Measure(reader=PEOPLE, measure="diff_right", by=by, family=family)
             together = _under_both(record, table[[0, at]], owners)
-            some = [*_with_q(alone), *([] if together is None else [together])]
-            if margin is not None:
-                some = [held_to_margin(one, margin, higher=True) for one in some]
-            found += some
+            of_all += [] if together is None else [together]
+        some = [*of_each, *_with_q(of_all)]
+        if margin is not None:
+            some = [held_to_margin(one, margin, higher=True) for one in some]
+        found += some
     return found
 
 
@@ -289,12 +295,16 @@ def _under_both(record: Measure, table: np.ndarray, owners: np.ndarray) -> Measu
     figures, parts = stats.jackknifed(lambda keep: table[..., keep].mean(axis=-1), owners)
     beside = float(figures[1].mean()), float(figures[0].mean())
     record = replace(record, n=int(whole.sum()), beside=beside, value=beside[0] - beside[1])
-    return _by_orh(record, stats.conditions_apart(figures, parts))
+    apart = (table[1] - table[0]).mean(axis=0)
+    return _by_orh(record, stats.conditions_apart(figures, parts), owners, apart)
 
 
-def _by_orh(record: Measure, found: stats.MultiReader | None) -> Measure:
+def _by_orh(
+    record: Measure, found: stats.MultiReader | None, owners: np.ndarray, apart: np.ndarray
+) -> Measure:
+    """A record of what was found; `apart` is what each case adds to it, on the readers' average."""
     if found is None:
-        return remarked(record, "no interval: nothing varies")
+        return remarked(record, "no interval: neither readers nor cases say how far it may vary")
     low, high = max(-1.0, found.low), min(1.0, found.high)
     record = replace(
         record, value=found.effect, se=found.se, low=low, high=high, p=found.p, against=0.0
@@ -304,8 +314,8 @@ def _by_orh(record: Measure, found: stats.MultiReader | None) -> Measure:
     df = round(found.df) if np.isfinite(found.df) else None
     of = f"{found.readers} readers"
     record = with_method(record, Method(kind="orh", of=of, t=df, published=published))
-    # Ten readers or patients have nine degrees of freedom.
-    few = found.clusters <= stats.FEW or found.df < stats.FEW
+    # Ten readers have nine degrees of freedom.
+    few = found.df < stats.FEW or stats.stands_on_few(owners, apart)
     return noted(record, FEW_CLUSTERS) if few else record
 
 
@@ -389,7 +399,7 @@ def _against_all(
     found = stats.model_against_readers(float(figures[0]), figures[1:], parts[:, 0], parts[:, 1:])
     beside = float(figures[0]), float(figures[1:].mean())
     record = replace(record, n=int(whole.sum()), beside=beside, value=beside[0] - beside[1])
-    return _by_orh(record, found)
+    return _by_orh(record, found, owners, table[0] - table[1:].mean(axis=0))
 
 
 def _with_q(family: Sequence[Measure]) -> list[Measure]:

@@ -30,7 +30,7 @@ OWN_KINDS = (*CANDIDATES, "audit", "form")
 # What stands beside readers' names in links and tables, and beside questions in sheets.
 # Truth is a reader in iMRMC's list mode.
 _NO_READERS = frozenset(f"{ORGANISER} readers himself truth case cluster".split())
-_NO_QUESTIONS = frozenset({NOTE, "display", "pictures", "question"})
+_NO_QUESTIONS = frozenset({NOTE, "reader", "display", "pictures", "question"})
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -145,6 +145,8 @@ def read_design(path: Path) -> Design:
     # What an auditor says is of another study's tasks, and would be counted among this one's own.
     if len(design.task) > 1 and any(task.kind == "audit" for task in design.task):
         raise BadInput(f"{path}: kind audit is a study of its own. Take the other tasks out.")
+    if design.cap < 0:
+        raise BadInput(f"{path}: cap is {design.cap}; 0 (as many as there are) or more.")
     if not (0 <= design.washout_days <= 3650):
         raise BadInput(f"{path}: washout_days is {design.washout_days}; from 0 to 3650.")
     if design.edition not in ("corrected", "authors"):
@@ -166,7 +168,8 @@ def check_names(where: str, design: Design) -> None:
                 )
     if not 1 <= len(design.readers) <= _MOST_READERS:
         raise BadInput(f"{where}: readers; from 1 to {_MOST_READERS} are needed.")
-    if len(set(design.readers)) < len(design.readers):
+    # Each has files of his name, and some file systems do not tell cases apart.
+    if len({name.lower() for name in design.readers}) < len(design.readers):
         raise BadInput(f"{where}: readers; a name is there twice. Name each once.")
     for name in design.readers:
         if name in _NO_READERS:

@@ -31,7 +31,9 @@ def screens_of(task: Task, number: int) -> Iterator[ForPeople]:
     for line, row in rows_of(table, ("case", "image")):
         asks = tuple(
             msgspec.structs.replace(
-                one.ask(f"task {number}"), text=_filled_in(one.text, row, table, line)
+                one.ask(f"task {number}"),
+                text=_filled_in(one.text, row, table, line),
+                given=_filled_in(one.given, row, table, line),
             )
             for one in task.questions
         )
@@ -50,7 +52,10 @@ def screens_of(task: Task, number: int) -> Iterator[ForPeople]:
 
 
 def _filled_in(text: str, row: Mapping[str, str], table: Path, line: int) -> str:
-    """`{column}` in a question by the row's cell; braces that name no column are refused."""
+    """`{column}` in a question, or in a text to be mended, by the row's cell.
+
+    Braces that name no column are refused.
+    """
 
     def cell(found: re.Match[str]) -> str:
         if found[1] not in row:

@@ -88,7 +88,7 @@ class _Read:
         self.last = at if self.last is None else max(self.last, at)
         if value:
             first = self._first.setdefault(display.id, {})
-            first[question] = min(at, first.get(question, at))
+            first.setdefault(question, at)  # rows come as they were given: a clock may go back
         if is_whole(display.asks, values):
             self.whole.add(display.id)
         else:

@@ -187,14 +187,19 @@ def _new_films_first(
 def practised(dealt: Sequence[Dealt], tasks: Sequence[Task]) -> list[Sequence[ForPeople]]:
     """What each task is practised on: cases that no task asks about.
 
-    One task may show what is the answer in another, and practice has no wash-out after it. Cases
-    of patients that are in no task come first.
+    One task may show what is the answer in another, and practice has no wash-out after it. So no
+    film of a task is practised on either, and cases of patients that are in no task come first.
     """
+    films = _films_of(one for some in dealt for one in some.screens)
     cases = {one.case for some in dealt for one in some.screens}
     patients = {one.patient for some in dealt for one in some.screens}
     found: list[Sequence[ForPeople]] = []
     for task, some in zip(tasks, dealt, strict=True):
-        free = [one for one in some.spare if one.case not in cases]
+        free = [
+            one
+            for one in some.spare
+            if one.case not in cases and films.isdisjoint(_films_of([one]))
+        ]
         free.sort(key=lambda one: one.patient in patients)
         found.append(free[: task.training])
     return found
@@ -425,6 +430,18 @@ def make_study(
                 settled += as_published(real, dealt.screens, design.readers, after)
             else:
                 some = dealt_out(real, design.readers, task, design.cap, design.seed, after, films)
+                read = {turn.display for turn in some}
+                left = {key.unit or key.case for key in real if key.display not in read}
+                if not some:
+                    raise BadInput(
+                        f"task {number}: cap is {design.cap}, and no case has so few displays. "
+                        "Raise it, or take fewer conditions."
+                    )
+                if left:
+                    remarks.append(
+                        f"task {number}: {len(left)} of {len(firsts)} cases go to nobody, for cap "
+                        f"is {design.cap}."
+                    )
                 sessions = max(turn.session for turn in some) - after
                 usual = max(Counter(key.unit or key.case for key in real).values())
                 if sessions > usual:
@@ -600,6 +617,14 @@ def open_study(folder: Path) -> Opened:
         if turn.display not in known or turn.reader not in design.readers:
             raise _damaged(folder, f"schedule.jsonl: {turn.reader}, {turn.display}: no such one")
     return Opened(folder, design, policy, known, schedule)
+
+
+def check_pictures(study: Opened) -> None:
+    """Refuse a study that lacks a film: a reader would answer without having seen it."""
+    for display in study.displays.values():
+        for picture in display.pictures:
+            if not (study.folder / "pictures" / picture.file).is_file():
+                raise _damaged(study.folder, f"pictures/{picture.file} is not there")
 
 
 def _damaged(folder: Path, why: str) -> BadInput:

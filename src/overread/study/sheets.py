@@ -1,7 +1,8 @@
 """Sheets for readers who work without a network, and answers in the list mode of iMRMC.
 
-A sheet has a row for each display of a session and task, under its random name, with a column for
-each question; pictures go with it. Filled, it is taken in as if it had been read on the page.
+A sheet has a row for each display of a session and task, under its random name and with whose it
+is, and a column for each question; pictures go with it. Filled, it is taken in as if it had been
+read on the page.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def write_sheets(out: Path, study: Opened, journal: Journal) -> int:
             for task in sorted({display.task for display in shown}):
                 some = [display for display in shown if display.task == task]
                 values = [given.get((reader, display.id), {}) for display in some]
-                text = _sheet(some, values)
+                text = _sheet(reader, some, values)
                 (folder / f"task-{task}.csv").write_text(text, encoding="utf-8")
                 rows += len(some)
     return rows
@@ -59,15 +60,15 @@ def check_new_folder(out: Path) -> None:
         raise BadInput(f"--out {out}: something is there. Name a new folder.")
 
 
-def _sheet(shown: Sequence[Display], given: Sequence[Mapping[str, str]]) -> str:
+def _sheet(reader: str, shown: Sequence[Display], given: Sequence[Mapping[str, str]]) -> str:
     asks = list(dict.fromkeys(ask.name for display in shown for ask in display.asks))
     text = io.StringIO(newline="")
     sheet = csv.writer(text, lineterminator="\n")
-    sheet.writerow(["display", "pictures", "question", *asks, NOTE])
+    sheet.writerow(["reader", "display", "pictures", "question", *asks, NOTE])
     for display, values in zip(shown, given, strict=True):
         said = [f"{label}: {words}" if label else words for label, words in display.texts]
         question = " / ".join([*said, *map(_in_words, display.asks)])
-        cells = [display.id, ";".join(p.file for p in display.pictures), question]
+        cells = [reader, display.id, ";".join(p.file for p in display.pictures), question]
         cells += [values.get(ask, "") for ask in (*asks, NOTE)]
         sheet.writerow([guarded(cell) for cell in cells])
     return text.getvalue()
@@ -88,6 +89,13 @@ def read_sheet(path: Path, study: Opened, reader: str) -> dict[str, dict[str, st
     found: dict[str, dict[str, str]] = {}
     for line, row in filled_rows(path, ("display",)):
         name = row["display"]
+        # Readers have displays in common: by these alone nobody's sheet would be known for his.
+        whose = row.get("reader") or reader
+        if whose != reader:
+            raise BadInput(
+                f"{path} row {line}: the sheet is {whose}'s, and not {reader}'s. Give --reader "
+                f"{whose}, or {reader}'s own sheet."
+            )
         if name not in own:
             raise BadInput(
                 f"{path} row {line}: display {name} is not one of {reader}'s. Is it this reader's "

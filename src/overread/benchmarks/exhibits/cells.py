@@ -19,7 +19,7 @@ import msgspec
 from overread.case import Measure, printable
 from overread.judging.fitness import NOT_CHECKED, UNFIT
 from overread.measuring.notes import FEW_CLUSTERS
-from overread.measuring.units import INDEX, POINTS, RATIO, SECONDS, SHARE, Unit
+from overread.measuring.units import AMOUNT, INDEX, POINTS, RATIO, SECONDS, SHARE, Unit
 from overread.typeset import Cell
 
 NOT_KNOWN: Final = "n/a"
@@ -37,7 +37,11 @@ _SURE_BELOW: Final = 0.05
 # ---------------------------------------------------------------- units
 
 _SIGNED: Final = ("diff_", "gap_", "gsp", "text_gap", "impact", "image_effect")
-_UNITS: Final[Mapping[str, Unit]] = {"efficiency": RATIO, "latency": RATIO, "seconds": SECONDS}
+_UNITS: Final[Mapping[str, Unit]] = {
+    "efficiency": RATIO, "latency": RATIO, "seconds": SECONDS,
+    # Of a scale from 1 to 5, as people state them.
+    "stated_confidence": AMOUNT, "failure_confidence": AMOUNT,
+}  # fmt: skip
 
 
 def unit_of(record: Measure) -> Unit:

@@ -282,6 +282,8 @@ async function commit() {
 }
 async function turn(by) {
   if (busy || !now || paused) return;
+  // Nobody answers what he has not been shown.
+  if (by > 0 && stages.some(stage => !stage.film)) return told("The picture is not here yet. It is on its way; wait for it.", true);
   busy = true;
   try {
     if (by > 0 && !await commit()) return;
