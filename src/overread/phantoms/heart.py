@@ -363,7 +363,7 @@ def _packed(masks: npt.NDArray[np.bool_]) -> bytes:
     return file.getvalue()
 
 
-JOB = Job("clip", Order, Made, _clip, "clips", share=4)
+JOB = Job("clip", Order, Made, _clip, "clips", share=5)
 
 
 # ---------------------------------------------------------------- the set
