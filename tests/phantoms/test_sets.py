@@ -161,7 +161,7 @@ def _one(folder, seed, order):
     return Order(seed * order.number)
 
 
-JOB = Job("test", Order, Order, _one, "pieces")
+JOB = Job("test", Order, Order, _one, "pieces", share=12)
 
 
 def test_one_worker_makes_every_order_in_this_process(tmp_path, monkeypatch):

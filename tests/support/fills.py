@@ -12,7 +12,7 @@ from PIL import Image
 from overread.case import Box, Fill, Inline, Mirror, Occlude, Operation, Picture
 from overread.imaging import pixels, render, rescale_box
 from overread.phantoms.chest_body import layers, patient
-from overread.phantoms.chest_film import FILM, FINDINGS, changed_box, developed, grain
+from overread.phantoms.chest_film import FILM, FINDINGS, changed_box, developed, exposed, grain
 
 __all__ = ["filled", "left", "pairs"]
 
@@ -27,15 +27,15 @@ def pairs(finding: str, count: int) -> Iterator[tuple[Any, Any, Box]]:
         healthy, noise = layers(person), grain(rng)
         attenuation = healthy.attenuation()
         middle = float(np.median(attenuation[::4, ::4]))
-        plain = developed(attenuation, person, middle, noise)
+        plain = exposed(attenuation, person, middle)
         scaled = None
         while scaled is None:
             sick = FINDINGS[finding](healthy, person, rng).layers.attenuation()
-            having = developed(sick, person, middle, noise)
-            box = changed_box(plain, having)
+            having = exposed(sick, person, middle)
+            box = changed_box(plain, having, noise)
             if box is not None:
                 scaled = rescale_box(box.x, box.y, box.w, box.h, FILM, FILM)
-        yield _small(plain), _small(having), scaled
+        yield _small(developed(plain, noise)), _small(developed(having, noise)), scaled
 
 
 def filled(film: Any, boxes: tuple[Box, ...], fill: str) -> Any:

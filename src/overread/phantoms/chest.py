@@ -155,7 +155,7 @@ def _film(folder: Path, seed: int, order: Order) -> Made:
     return Made(order.name, one.person.sex, one.person.age, one.phrase, one.box)
 
 
-JOB = Job("film", Order, Made, _film, "films")
+JOB = Job("film", Order, Made, _film, "films", share=24)
 
 
 # ---------------------------------------------------------------- masks that should not matter

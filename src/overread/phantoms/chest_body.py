@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from functools import cache
+from functools import cache, reduce
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -25,6 +24,12 @@ _CANVAS = 2 * GRID
 
 Field: TypeAlias = npt.NDArray[np.float32]
 AXIS: Field = ((np.arange(GRID, dtype=np.float32) + 0.5) / GRID).astype(np.float32)
+
+
+def span(held: npt.NDArray[np.bool_]) -> slice:
+    """From the first place where it holds to the last: elsewhere there is nothing to draw."""
+    places = np.flatnonzero(held)
+    return slice(int(places[0]), int(places[-1]) + 1) if len(places) else slice(0, 0)
 
 
 def smooth(x: npt.ArrayLike) -> Field:
@@ -49,8 +54,10 @@ def ellipse(
 
     `tilt` turns the first axis clockwise as the film hangs; `soft` fades toward the rim.
     """
-    c, s = math.cos(tilt), math.sin(tilt)
-    across, down = (c * u + s * v) / radii[0], (c * v - s * u) / radii[1]
+    if tilt:
+        c, s = math.cos(tilt), math.sin(tilt)
+        u, v = c * u + s * v, c * v - s * u
+    across, down = u / radii[0], v / radii[1]
     thick = np.maximum(1.0 - across * across - down * down, 0.0)
     return np.asarray(thick * thick if soft else np.sqrt(thick), dtype=np.float32)
 
@@ -71,7 +78,7 @@ Grain: TypeAlias = Literal["mottle", "cloud", "film"]
 
 @cache
 def grain(kind: Grain) -> Field:
-    """A periodic noise tile of unit variance, the same in every process.
+    """A periodic noise tile of unit variance, the same in every process, twice each way.
 
     `mottle` textures tissue and `cloud`, smoother, shapes disease, both at the grid's size; `film`
     is the fine noise of the detector, at the film's.
@@ -87,15 +94,16 @@ def grain(kind: Grain) -> Field:
     shape[0, 0] = 0.0
     spectrum = np.fft.rfft2(rng.standard_normal((side, side))) * shape
     tile = np.fft.irfft2(spectrum, s=(side, side))
-    return np.asarray(tile / tile.std(), dtype=np.float32)
+    return np.tile((tile / tile.std()).astype(np.float32), (2, 2))
 
 
 def shifted(kind: Grain, rng: np.random.Generator) -> Field:
-    """The tile moved and mirrored: another patient's noise at the price of a copy."""
-    tile = grain(kind)
-    dy, dx = (int(v) for v in rng.integers(tile.shape[0], size=2))
-    rolled = np.roll(tile, (dy, dx), axis=(0, 1))
-    return rolled[:, ::-1] if rng.random() < 0.5 else rolled
+    """The tile moved and mirrored: another patient's noise without a copy."""
+    tiles = grain(kind)
+    side = len(tiles) // 2
+    y, x = (side - int(moved) for moved in rng.integers(side, size=2))
+    tile = tiles[y : y + side, x : x + side]
+    return tile[:, ::-1] if rng.random() < 0.5 else tile
 
 
 # ---------------------------------------------------------------- strokes
@@ -116,9 +124,13 @@ def band(x: Run, y: Run, pen: ImageDraw.ImageDraw, width: float, ink: int) -> No
         pen.polygon((rim * _CANVAS).ravel().tolist(), fill=grey)
 
 
-def line(points: Sequence[float], pen: ImageDraw.ImageDraw, width: float, ink: int) -> None:
-    """A line of `width` film pixels through points given as x, y, x, y, ..."""
-    pen.line([p * _CANVAS for p in points], ink, max(1, round(width * _CANVAS / FILM)))
+def strokes(lines: Run, widths: Run, pen: ImageDraw.ImageDraw) -> None:
+    """Lines, each through points x, y and some film pixels wide; the wider, the brighter."""
+    points = (lines.reshape(len(lines), -1) * _CANVAS).tolist()
+    thick = np.maximum(1, np.rint(widths * _CANVAS / FILM)).astype(int).tolist()
+    inks = np.minimum(255, 70 + 17 * widths).astype(int).tolist()
+    for line, ink, width in zip(points, inks, thick, strict=True):
+        pen.line(line, ink, width)
 
 
 def canvas() -> tuple[Image.Image, ImageDraw.ImageDraw]:
@@ -339,16 +351,19 @@ class Layers(msgspec.Struct, frozen=True):
 
 def air(person: Patient, lung: Lung) -> Field:
     """Depth of air along the beam in one lung, about 0 to 1."""
-    a = outward(person, lung.side)[None, :]
-    v = AXIS[:, None]
-    medial, lateral = (w[:, None] for w in walls(lung))
-    bottom = floor(person, lung)[None, :]
+    out = outward(person, lung.side)
+    rows, columns = span(lung.apex < AXIS), span(out > 0)
+    a, v = out[None, columns], AXIS[rows, None]
+    medial, lateral = (w[rows, None] for w in walls(lung))
+    bottom = floor(person, lung)[None, columns]
     inside = smooth((lateral - a) / 0.006) * smooth((a - medial) / 0.012)
     inside = inside * smooth((bottom - v) / 0.007) * smooth((v - lung.apex) / 0.004 - 1.0)
     rim = np.sqrt(np.clip(1.0 - (1.0 - np.clip((lateral - a) / 0.13, 0, 1)) ** 2, 0, None))
     top = 0.72 + 0.28 * np.clip((v - lung.apex) / 0.20, 0, 1)
     base = 1.0 - 0.16 * np.clip((v - bottom + 0.16) / 0.16, 0, 1) ** 2
-    return np.asarray(inside * (0.42 + 0.58 * rim) * top * base, dtype=np.float32)
+    depth = np.zeros((GRID, GRID), np.float32)
+    depth[rows, columns] = inside * (0.42 + 0.58 * rim) * top * base
+    return depth
 
 
 def heart_shadow(person: Patient, heart: Heart) -> Field:
@@ -368,7 +383,7 @@ def heart_shadow(person: Patient, heart: Heart) -> Field:
     shadow = np.zeros((GRID, GRID), np.float32)
     # Below the diaphragm the liver hides what there is of it.
     above = smooth((person.lungs[0].dome + 0.05 - AXIS[rows]) / 0.03)[:, None]
-    shadow[rows, columns] = blurred(np.maximum.reduce(parts) * above, 2)
+    shadow[rows, columns] = blurred(reduce(np.maximum, parts) * above, 2)
     return shadow
 
 
@@ -392,18 +407,21 @@ def tissue(person: Patient, rng: np.random.Generator) -> Field:
     mediastinum = 0.15 * np.exp(-((u / 0.050) ** 4)) * smooth((v - 0.10) / 0.1)
     belly = np.zeros_like(body)
     for lung in person.lungs:
+        rows = span(lung.dome - 0.03 < AXIS)
         a = outward(person, lung.side)
-        under = smooth((v - floor(person, lung)[None, :]) / 0.03)
-        belly += 0.12 * under * smooth((a[None, :] + 0.01) / 0.02) * trunk
+        under = smooth((v[rows] - floor(person, lung)[None, :]) / 0.03)
+        belly[rows] += 0.12 * under * smooth((a[None, :] + 0.01) / 0.02) * trunk[rows]
     trachea = 0.30 * np.exp(-(((u - 0.004) / 0.017) ** 4)) * smooth((0.335 - v) / 0.05)
-    carina = sum(
+    total = body + mediastinum + belly - trachea
+    rows = span((AXIS > 0.31) & (AXIS < 0.42))  # of the carina
+    v_there = v[rows]
+    total[rows] -= sum(
         0.14
-        * np.exp(-(((u - s * (v - 0.325) * 0.9) / 0.012) ** 2))
-        * smooth((v - 0.325) / 0.012)
-        * smooth((0.385 - v) / 0.03)
+        * np.exp(-(((u - s * (v_there - 0.325) * 0.9) / 0.012) ** 2))
+        * smooth((v_there - 0.325) / 0.012)
+        * smooth((0.385 - v_there) / 0.03)
         for s in (-1, 1)
     )
-    total = body + mediastinum + belly - trachea - carina
     if rng.random() < 0.75:
         x, y = rng.uniform(0.13, 0.2), person.lungs[1].dome + rng.uniform(0.05, 0.075)
         bubble = ellipse(
@@ -423,7 +441,7 @@ def vessels(person: Patient, rng: np.random.Generator) -> Field:
     """Hila and the branching markings that thin out toward the chest wall."""
     image, pen = canvas()
     for lung in person.lungs:
-        side = lung.side
+        side, lateral = lung.side, walls(lung)[1]
         angle = np.linspace(-1.45, 1.5, 11)
         at = np.column_stack([np.full(11, 0.085), (0.415 if side < 0 else 0.40) + 0.035 * angle])
         angle = angle + rng.normal(0, 0.14, 11)
@@ -435,14 +453,13 @@ def vessels(person: Patient, rng: np.random.Generator) -> Field:
             to = mid + half * np.column_stack([np.cos(bend), np.sin(bend)])
             lines = np.stack([at, mid, to], axis=1)
             lines[:, :, 0] = person.midline + side * lines[:, :, 0]
-            for stroke, thick in zip(lines.reshape(-1, 6).tolist(), width.tolist(), strict=True):
-                line(stroke, pen, thick, int(min(255, 70 + 17 * thick)))
+            strokes(lines, width, pen)
             spread = rng.uniform(0.18, 0.42, len(at))
             at, angle = np.vstack([to, to]), np.concatenate([bend - spread, bend + spread])
             width = np.tile(width, 2) * rng.uniform(0.6, 0.82, len(at))
             # A twig that has left the lung would be cut away below: prune it with its offspring.
-            lateral = np.interp(at[:, 1], AXIS, walls(lung)[1])
-            inside = (at[:, 0] > 0.05) & (at[:, 0] < lateral) & (at[:, 1] < lung.dome + 0.06)
+            wall = np.interp(at[:, 1], AXIS, lateral)
+            inside = (at[:, 0] > 0.05) & (at[:, 0] < wall) & (at[:, 1] < lung.dome + 0.06)
             at, angle, width = at[inside], angle[inside], width[inside]
     u, v = (AXIS - person.midline)[None, :], AXIS[:, None]
     hila = sum(

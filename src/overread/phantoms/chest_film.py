@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
+from math import gcd
 from typing import Any, TypeAlias
 
 import msgspec
@@ -15,7 +16,17 @@ from PIL import Image, ImageDraw
 from overread.case import Box
 from overread.imaging import irrelevant_box, rescale_box
 from overread.phantoms import chest_body as body
-from overread.phantoms.chest_body import AXIS, FILM, Field, Layers, Lung, Patient, shifted, smooth
+from overread.phantoms.chest_body import (
+    AXIS,
+    FILM,
+    GRID,
+    Field,
+    Layers,
+    Lung,
+    Patient,
+    shifted,
+    smooth,
+)
 
 # ---------------------------------------------------------------- the eight findings
 #
@@ -208,6 +219,8 @@ CHANGED = 6
 
 _DARKEST, _BRIGHTEST = 14.0, 212.0
 _FLOOR, _CEILING = 8, 222  # grain stays off pure black, which masks use, and off the marker's white
+# The shortest stretches of the grid and of the film that fall together.
+_CELLS, _PIXELS = GRID // gcd(GRID, FILM), FILM // gcd(GRID, FILM)
 _MARKER = 84
 _EDGE = 64
 _PLACES = [
@@ -243,18 +256,19 @@ def film(
     noise = grain(rng)
     attenuation = healthy.attenuation()
     middle = float(np.median(attenuation[::4, ::4]))
-    plain = developed(attenuation, person, middle, noise)
+    plain = exposed(attenuation, person, middle)
     if finding is None:
         at = marker_place(rng, None) if marker else None
-        return Film(stamp(plain, at), person, at)
+        return Film(stamp(developed(plain, noise), at), person, at)
     while True:
         # Mottle can nibble a patch below the least size a box may have: such a draw is drawn again.
         sick = FINDINGS[finding](healthy, person, rng)
-        pixels = developed(sick.layers.attenuation(), person, middle, noise)
-        box = changed_box(plain, pixels)
+        grey = exposed(sick.layers.attenuation(), person, middle)
+        box = changed_box(plain, grey, noise)
         if box is not None and rescale_box(box.x, box.y, box.w, box.h, FILM, FILM) is not None:
             at = marker_place(rng, box) if marker else None
-            return Film(stamp(pixels, at), person, at, box, sick.phrase, sick.side, sick.zone)
+            pixels = stamp(developed(grey, noise), at)
+            return Film(pixels, person, at, box, sick.phrase, sick.side, sick.zone)
 
 
 def grain(rng: np.random.Generator) -> Field:
@@ -262,27 +276,52 @@ def grain(rng: np.random.Generator) -> Field:
     return shifted("film", rng) * np.float32(rng.uniform(1.7, 2.4))
 
 
-def developed(attenuation: Field, person: Patient, middle: float, noise: Field) -> Pixels:
-    """The film: a sigmoid characteristic curve, set so that the healthy chest's median attenuation
-    (`middle`) prints at the patient's exposure, as automatic exposure control does."""
+def exposed(attenuation: Field, person: Patient, middle: float) -> Field:
+    """Grey levels: a sigmoid characteristic curve, set so that the healthy chest's median
+    attenuation (`middle`) prints at the patient's exposure, as automatic exposure control does."""
     share = (person.exposure - _DARKEST) / (_BRIGHTEST - _DARKEST)
     width = 0.72 * person.contrast
     centre = middle - width * np.log(share / (1.0 - share))
     curve = np.exp((centre - attenuation) * np.float32(1.0 / width))
-    grey = np.float32(_DARKEST) + np.float32(_BRIGHTEST - _DARKEST) / (np.float32(1.0) + curve)
+    span = np.float32(_BRIGHTEST - _DARKEST)
+    return np.asarray(np.float32(_DARKEST) + span / (np.float32(1.0) + curve))
+
+
+def developed(grey: Field, noise: Field) -> Pixels:
+    """The film, or a part of it, at the size of its noise."""
     # Pillow's float resize keeps the steps of 8 bits from showing as contours.
-    full = np.asarray(Image.fromarray(grey).resize((FILM, FILM), Image.Resampling.BILINEAR))
-    return np.clip(full + noise, _FLOOR, _CEILING).astype(np.uint8)
+    full = Image.fromarray(grey).resize(noise.shape[::-1], Image.Resampling.BILINEAR)
+    shown = np.asarray(full) + noise
+    return np.clip(shown, _FLOOR, _CEILING, out=shown).astype(np.uint8)
 
 
-def changed_box(without: Pixels, having: Pixels) -> Box | None:
-    """The smallest box around every pixel the finding changed by more than `CHANGED` levels."""
-    changed = np.abs(having.astype(np.int16) - without) > CHANGED
-    rows, columns = np.flatnonzero(changed.any(axis=1)), np.flatnonzero(changed.any(axis=0))
-    if not len(rows):
+def changed_box(without: Field, having: Field, noise: Field) -> Box | None:
+    """The smallest box around every pixel the finding changed by more than `CHANGED` levels.
+
+    Only what is near a grey level that differs is developed: the films agree elsewhere.
+    """
+    differ = without != having
+    rows, columns = _near(differ.any(axis=1)), _near(differ.any(axis=0))
+    on_film = noise[_film_pixels(rows), _film_pixels(columns)]
+    before, after = (developed(grey[rows, columns], on_film) for grey in (without, having))
+    changed = np.abs(after.astype(np.int16) - before) > CHANGED
+    down, across = body.span(changed.any(axis=1)), body.span(changed.any(axis=0))
+    if down.start == down.stop:
         return None
-    x, y = int(columns[0]), int(rows[0])
-    return Box(x, y, int(columns[-1]) + 1 - x, int(rows[-1]) + 1 - y)
+    y, x = _film_pixels(rows).start + down.start, _film_pixels(columns).start + across.start
+    return Box(x, y, across.stop - across.start, down.stop - down.start)
+
+
+def _near(differ: npt.NDArray[np.bool_]) -> slice:
+    """Whole stretches of the grid, with one to spare on either side for the resize."""
+    found = body.span(differ)
+    first, last = found.start // _CELLS - 1, -(-found.stop // _CELLS) + 1
+    return slice(max(0, first * _CELLS), min(GRID, last * _CELLS))
+
+
+def _film_pixels(cells: slice) -> slice:
+    """The pixels of some stretches of the grid."""
+    return slice(cells.start // _CELLS * _PIXELS, cells.stop // _CELLS * _PIXELS)
 
 
 # ---------------------------------------------------------------- the marker

@@ -131,7 +131,9 @@ def _speckle(grain: Field, person: Patient, moved: Motion, place: Axes) -> Field
 
 def _soft(distance: Field, width: float = 1.6) -> Field:
     """0 outside, 1 inside, a ramp of `width` pixels at the edge."""
-    return np.asarray(np.clip(distance * np.float32(1 / width) + 0.5, 0, 1))
+    ramp = distance * np.float32(1 / width)
+    ramp += 0.5
+    return np.asarray(np.clip(ramp, 0, 1, out=ramp))
 
 
 def _chambers(person: Patient, moved: Motion, place: Axes, tissue: Field) -> Field:
@@ -361,7 +363,7 @@ def _packed(masks: npt.NDArray[np.bool_]) -> bytes:
     return file.getvalue()
 
 
-JOB = Job("clip", Order, Made, _clip, "clips", share=4)
+JOB = Job("clip", Order, Made, _clip, "clips", share=5)
 
 
 # ---------------------------------------------------------------- the set

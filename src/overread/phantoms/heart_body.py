@@ -300,8 +300,26 @@ def axes(person: Patient, moved: Motion, rows: Places, columns: Places) -> Axes:
 
 def cavity(person: Patient, moved: Motion) -> Masks:
     """The pixels whose centres are inside the ventricle, frame by frame."""
-    rows, columns = (grid.ravel() for grid in np.indices((SIDE, SIDE)))
-    place = axes(person, moved, rows, columns)
+    window = _around(person, moved)
+    grid = np.indices((SIDE, SIDE))[:, *window]
+    place = axes(person, moved, *grid.reshape(2, -1))
     radius = moved.sizes[1] * profile(place.share)
     inside = (place.share > 0) & (place.share <= 1) & (np.abs(place.across) < radius)
-    return inside.reshape(-1, SIDE, SIDE)
+    masks = np.zeros((len(moved.x), SIDE, SIDE), np.bool_)
+    masks[:, *window] = inside.reshape(-1, *grid.shape[1:])
+    return masks
+
+
+def _around(person: Patient, moved: Motion) -> tuple[slice, slice]:
+    """Rows and columns that hold the ventricle in every frame, with a pixel to spare."""
+    cos, sin = np.cos(person.tilt), np.sin(person.tilt)
+    wide, tall = moved.radius.max() + abs(person.bend), moved.length.max()
+    corners = [(x, y) for x in (-wide, wide) for y in (0, tall)]
+    found = []
+    for apex, beside in (
+        (moved.y, [y * cos + x * sin for x, y in corners]),
+        (moved.x, [x * cos - y * sin for x, y in corners]),
+    ):
+        first, last = apex.min() + min(beside), apex.max() + max(beside)
+        found.append(slice(max(0, math.floor(first) - 1), math.ceil(last) + 2))
+    return found[0], found[1]

@@ -364,7 +364,7 @@ def _item(folder: Path, seed: int, order: Order) -> dict[str, Any]:
     }
 
 
-JOB = Job("question", Order, dict[str, Any], _item, "pictures")
+JOB = Job("question", Order, dict[str, Any], _item, "pictures", share=16)
 
 
 EACH = 2

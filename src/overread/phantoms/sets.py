@@ -45,7 +45,7 @@ class Job(msgspec.Struct, Generic[OrderT, MadeT], frozen=True):
     made: type[MadeT]
     one: Callable[[Path, int, OrderT], MadeT]
     drawn: str
-    share: int = 12
+    share: int
 
 
 class SetMaker(msgspec.Struct, Generic[PlanT, OrderT, MadeT], frozen=True, kw_only=True):

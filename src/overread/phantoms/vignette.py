@@ -181,7 +181,7 @@ def _picture(folder: Path, seed: int, picture: Picture) -> str:
     return picture.name
 
 
-JOB = Job("vignette", Picture, str, _picture, "pictures")
+JOB = Job("vignette", Picture, str, _picture, "pictures", share=30)
 
 
 # ---------------------------------------------------------------- the set
