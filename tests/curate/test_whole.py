@@ -104,11 +104,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory, server: Server, shared: Pat
 
 def killed(server: Server, place: Path, step: str) -> None:
     """Kill the step once it has some replies, run it again, and count what was asked twice."""
-    before, server.pause = server.asked.total(), 0.05
+    before, server.pause = server.asked.total(), 0.2
     words = [sys.executable, "-m", "overread", "curate", step, str(place)]
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 120
-    while server.asked.total() < before + 60 and time.monotonic() < deadline:
+    while server.asked.total() < before + 100 and time.monotonic() < deadline:
         time.sleep(0.02)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
@@ -118,8 +118,9 @@ def killed(server: Server, place: Path, step: str) -> None:
     asked_before = Counter(server.asked)
     runs.curate_step(place, step)
     twice = [name for name, times in server.asked.items() if times > 1 and name in asked_before]
-    # Only what was under way when it was killed (16 calls a model), or was turned away for good.
-    assert len(twice) <= 3 * 16 + server.fates["turned away"] * 2
+    # Only what was under way when it was killed (16 calls a model), what had come in the last tenth
+    # of a second and was not committed yet (half as many), or was turned away for good.
+    assert len(twice) <= 3 * 16 * 3 // 2 + server.fates["turned away"] * 2
 
 
 def chosen(server: Server, place: Path) -> None:

@@ -1,4 +1,4 @@
-"""Ten times as many trials need no more memory: plans, replies and tables are streamed."""
+"""Four times as many trials need no more memory: plans, replies and tables are streamed."""
 
 from __future__ import annotations
 
@@ -40,16 +40,17 @@ def measured(n: int, folder: Path) -> dict[str, Any]:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_twenty_thousand_distinct_trials_stay_in_flat_memory(tmp_path: Path) -> None:
-    few, many = measured(2_000, tmp_path / "few"), measured(20_000, tmp_path / "many")
+def test_forty_thousand_distinct_trials_stay_in_flat_memory(tmp_path: Path) -> None:
+    few, many = measured(10_000, tmp_path / "few"), measured(40_000, tmp_path / "many")
     with Store(tmp_path / "many" / "store.sqlite") as store:
-        assert store.count() == 20_000
+        assert store.count() == 40_000
     answers = pl.read_parquet(tmp_path / "many" / "answers.parquet")
-    assert answers["case"].to_list() == [f"case {number}" for number in range(20_000)]
+    assert answers["case"].to_list() == [f"case {number}" for number in range(40_000)]
     assert answers["text"].null_count() == 0
-    # Measured: 8 MB more, for queues, SQLite's page cache and one part of the table, all of which
-    # stop growing; a plan held as a list takes 10 MB on top of that, kept replies or rows more.
-    assert many["peak_mb"] - few["peak_mb"] < 15
+    # Measured: 6 to 10 MB more, for SQLite's page cache and one group of the table's rows, which
+    # stop growing; a plan held as a list takes 17 MB on top of that, kept replies or rows more.
+    # Both tables are joined of parts, for which polars takes 10 MB however long they are.
+    assert many["peak_mb"] - few["peak_mb"] < 20
 
 
 ITS_PEAK = """
