@@ -22,6 +22,8 @@ from scipy.stats import rankdata
 from overread.stats import jackknifed
 
 DESIGNS = (
+    Design("model", 25, 0.962, "LL"),
+    Design("conditions", 25, 0.962, "HH"),
     Design("model", 100, 0.855, "HH"),
     Design("conditions", 50, 0.855, "LH"),
     Design("conditions", 100, 0.702, "LH"),
@@ -75,7 +77,7 @@ def test_studies_are_drawn_without_a_difference(asks: str, merit: str) -> None:
 
 
 def test_a_design_outside_fails_unless_it_is_known_to_be() -> None:
-    promised, known = Design("model", 80, 0.5), Design("model", 25, 0.962, "HH")
+    promised, known = Design("model", 80, 0.5), Design("model", 80, 0.9, unlike=0.6)
     for design, rejected, ok in (
         (promised, 0.05, True),
         (promised, 0.09, False),

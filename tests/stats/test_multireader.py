@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.special import ndtr, stdtrit
+from scipy.special import ndtr, stdtr, stdtrit
 from scipy.stats import chi2, rankdata
 
 from overread.stats import conditions_apart, jackknifed, model_against_readers
@@ -138,7 +138,103 @@ def test_interval_and_p_say_the_same(readers):
         for said in (found, found.published):
             assert (said.low <= 0 <= said.high) == (said.p > 0.05)
             assert (said.low > -margin) == (said.p_within < 0.025)
-        assert found.low <= found.published.low < found.published.high <= found.high
+        assert -1 <= found.low <= found.effect <= found.high <= 1
+
+
+@pytest.mark.parametrize("readers", [3, 8])
+def test_figures_without_bounds_are_compared_as_they_are(readers):
+    """The published interval, wider for few readers alone; in whatever unit."""
+    draw = np.random.default_rng(readers)
+    whole, parts = left_out(right_or_not(draw, readers + 1, 60))
+    found, times = (
+        model_against_readers(
+            by * whole[0], by * whole[1:], by * parts[:, 0], by * parts[:, 1:], bounds=None
+        )
+        for by in (1, 30)
+    )
+    assert found.low <= found.published.low < found.published.high <= found.high
+    assert (found.low + found.high) / 2 == pytest.approx(found.effect)
+    assert (times.low, times.high) == pytest.approx((30 * found.low, 30 * found.high))
+    assert times.p == pytest.approx(found.p)
+
+
+def test_bounds_are_a_matter_of_the_unit():
+    """Shares, the same in percent, and of what was wrong: the same but for unit and sign."""
+    whole, parts = left_out(right_or_not(np.random.default_rng(5), 6, 60))
+
+    def compared(turn, bounds):
+        w, p = turn(whole), turn(parts)
+        return model_against_readers(w[0], w[1:], p[:, 0], p[:, 1:], 0.1 * bounds[1], bounds=bounds)
+
+    share = compared(lambda x: x, (0.0, 1.0))
+    percent = compared(lambda x: 100 * x, (0.0, 100.0))
+    wrong = compared(lambda x: 1 - x, (0.0, 1.0))
+    assert (percent.low, percent.high) == pytest.approx((100 * share.low, 100 * share.high))
+    assert (percent.p, percent.p_within) == pytest.approx((share.p, share.p_within))
+    assert (-wrong.high, -wrong.low) == pytest.approx((share.low, share.high))
+    assert wrong.p == pytest.approx(share.p)
+    with pytest.raises(ValueError, match="beyond their bounds"):
+        compared(lambda x: 100 * x, (0.0, 1.0))
+
+
+def test_angles_by_hand():
+    """The tested difference written out, readers one by one."""
+    n, count = 60, 5
+    whole, parts = left_out(right_or_not(np.random.default_rng(7), count + 1, n))
+    found = model_against_readers(whole[0], whole[1:], parts[:, 0], parts[:, 1:])
+    p = (n * np.array([whole[0], whole[1:].mean()]) + 1) / (n + 2)
+    angle, slope = 2 * np.arcsin(np.sqrt(p)), 1 / np.sqrt(p * (1 - p))
+    covariance = np.cov(parts.T) * (n - 1) ** 2 / n
+    by = np.diag([slope[0]] + [slope[1]] * count)
+    covariance = by @ covariance @ by
+    own = np.diag(covariance)
+    of_model = (n * own[0] + 50 * own.mean()) / (n + 50)
+    pairs = [(j, k) for j in range(1, count + 1) for k in range(1, count + 1) if j != k]
+    shared = of_model + np.mean(
+        [covariance[j, k] - covariance[0, j] - covariance[0, k] for j, k in pairs]
+    )
+    spread = (slope[1] * whole[1:]).var(ddof=1)
+    variance = (spread + count * shared) / count
+    s = spread / (spread + count * shared)
+    one_by_df = s**2 / 4 * (1 + 8 * s * (1 - s) / 4)
+    assert found.df == pytest.approx(1 / one_by_df)
+    error, apart = np.sqrt(variance), angle[0] - angle[1]
+    assert found.p == pytest.approx(2 * stdtr(found.df, -abs(apart) / error))
+
+    # The most and least that figures are apart where both angles are on the ellipse, brought to
+    # the figures and gone around in small steps.
+    between = np.mean([covariance[0, j] for j in range(1, count + 1)])
+    of_people = variance - of_model + 2 * between
+    both = np.array([[of_model, between], [between, of_people]])
+    turn = np.linspace(0, 2 * np.pi, 100_001)
+    around = np.linalg.cholesky(both) @ np.array([np.cos(turn), np.sin(turn)])
+    on = angle[:, None] + stdtrit(found.df, 0.975) * around
+    model, people = ((1 - np.cos(on)) / 2 * (n + 2) - 1) / n
+    assert (found.low, found.high) == pytest.approx(
+        ((model - people).min(), (model - people).max()), abs=1e-8
+    )
+
+
+def test_a_model_that_errs_nowhere_is_still_uncertain():
+    """Its own variance is estimated as none; and no interval ends beyond 1."""
+    draw = np.random.default_rng(2)
+    right = right_or_not(draw, 5, 40) | (draw.random((5, 40)) < 0.8)
+    right[0] = True
+    whole, parts = left_out(right)
+    found = model_against_readers(whole[0], whole[1:], parts[:, 0], parts[:, 1:])
+    assert found.effect - found.low > found.effect - found.published.low
+    assert found.high <= 1
+
+
+def test_where_nothing_is_known_of_readers_the_interval_is_all_that_they_may_be():
+    """Three readers of whom one errs always and one never, and a model that is right in half."""
+    whole = np.array([0.5, 0.01, 0.99, 0.5])
+    parts = np.tile(whole, (20, 1))
+    parts[:, 0] += np.linspace(-0.01, 0.01, 20)
+    found = model_against_readers(whole[0], whole[1:], parts[:, 0], parts[:, 1:])
+    assert found.low < -0.5
+    assert found.high > 0.5
+    assert found.p > 0.9
 
 
 def test_a_margin_is_tested_on_one_side():

@@ -130,16 +130,26 @@ def test_a_model_is_held_against_each_reader_on_the_same_cases():
 
 def test_with_three_readers_something_is_said_of_others():
     better = {"accuracy": True}
-    found = differences(values(3), ["r0", "r1", "r2"], margin=0.05, higher_is_better=better)
+    found = differences(values(3), ["r0", "r1", "r2"], 0.05, better, ["accuracy"])
     (together,) = [m for m in found if m.by["versus"] == PEOPLE]
     assert together.how.kind == "orh"
     # What a referee gets who reckons with the published formula.
     theirs = together.how.published
-    assert theirs.p < together.p
-    assert together.low < theirs.low < theirs.high < together.high
+    assert theirs.low < together.value < theirs.high
+    assert (theirs.low + theirs.high) / 2 == pytest.approx(together.value)
+    assert theirs.p != together.p
     assert f"as published p {theirs.p:.3g}" in together.method
     assert -1 <= together.low < together.value < together.high <= 1
     assert "not_inferior" in together.flags
+
+
+def test_what_is_no_share_may_differ_by_more_than_one():
+    frames = {"mae": values(3)["accuracy"].with_columns(pl.col("value") * 30)}
+    names = ["r0", "r1", "r2"]
+    (wide,) = [m for m in differences(frames, names) if m.by["versus"] == PEOPLE]
+    assert wide.high > 1
+    with pytest.raises(ValueError, match="beyond their bounds"):
+        differences(frames, names, shares=["mae"])
 
 
 @pytest.mark.parametrize(("readers", "rough"), [(3, True), (4, True), (5, False)])

@@ -128,8 +128,9 @@ def study_analyse(
             if one.reader in known and one.by.get("versus", "") not in known
         ]
         if run is not None:
+            shares = {one.measure for one in bench.compared if one.in_shares}
             measures += analysis.differences(
-                bench.per_case(tables), people, margin, bench.higher_is_better
+                bench.per_case(tables), people, margin, bench.higher_is_better, shares
             )
     if len(people) < 3:
         remarks.append(

@@ -53,6 +53,7 @@ from overread.stats._groups import (
 from overread.stats._judged import PredictionPowered, corrected_rate, prediction_powered
 from overread.stats._multireader import (
     LEAST_READERS,
+    SHARES,
     MultiReader,
     StudentsT,
     conditions_apart,
@@ -117,6 +118,7 @@ __all__ = [
     "LEAST_DISCORDANT",
     "LEAST_READERS",
     "LEVEL",
+    "SHARES",
     "USUAL",
     "Z95",
     "Bin",

@@ -8,7 +8,7 @@ against several readers.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from math import nan, sqrt
 from typing import TYPE_CHECKING, NamedTuple
@@ -305,10 +305,8 @@ def _by_orh(
     """A record of what was found; `apart` is what each case adds to it, on the readers' average."""
     if found is None:
         return remarked(record, "no interval: neither readers nor cases say how far it may vary")
-    low, high = max(-1.0, found.low), min(1.0, found.high)
-    record = replace(
-        record, value=found.effect, se=found.se, low=low, high=high, p=found.p, against=0.0
-    )
+    ours = {"se": found.se, "low": found.low, "high": found.high, "p": found.p}
+    record = replace(record, value=found.effect, against=0.0, **ours)
     theirs = found.published
     published = Published(t=_finite(theirs.df), low=theirs.low, high=theirs.high, p=theirs.p)
     df = round(found.df) if np.isfinite(found.df) else None
@@ -331,6 +329,7 @@ def differences(
     people: Sequence[str],
     margin: float | None = None,
     higher_is_better: Mapping[str, bool] = {},
+    shares: Container[str] = (),
 ) -> list[Measure]:
     """Each model minus each reader, on the same cases; and minus all readers together.
 
@@ -370,7 +369,8 @@ def differences(
                 by={"versus": PEOPLE},
                 family=f"{measure}: models against all readers",
             )
-            of_all = _against_all(record, columns, model, readers, clusters)
+            bounds = stats.SHARES if measure in shares else None
+            of_all = _against_all(record, columns, model, readers, clusters, bounds)
             together += [] if of_all is None else [of_all]
         own = [*_with_q(alone), *_with_q(together)]
         if margin is not None:
@@ -386,6 +386,7 @@ def _against_all(
     model: str,
     readers: Sequence[str],
     clusters: np.ndarray,
+    bounds: tuple[float, float] | None,
 ) -> Measure | None:
     """ORH of a model against these readers, over the cases that all of them and it decide."""
     if len(readers) < stats.LEAST_READERS:
@@ -396,7 +397,9 @@ def _against_all(
         return None
     table, owners = table[:, whole], clusters[whole]
     figures, parts = stats.jackknifed(lambda keep: table[:, keep].mean(axis=1), owners)
-    found = stats.model_against_readers(float(figures[0]), figures[1:], parts[:, 0], parts[:, 1:])
+    found = stats.model_against_readers(
+        float(figures[0]), figures[1:], parts[:, 0], parts[:, 1:], bounds=bounds
+    )
     beside = float(figures[0]), float(figures[1:].mean())
     record = replace(record, n=int(whole.sum()), beside=beside, value=beside[0] - beside[1])
     return _by_orh(record, found, owners, table[0] - table[1:].mean(axis=0))
