@@ -2,8 +2,7 @@
 
 Measuring ten cases and the paper's 2,575 of nine readers; their page; a run of 2,000 pictures whose
 replies are all kept; 20,654 items planned with a judge, and measured with nine readers' verdicts;
-the demo. `measure` and `report` find the drawings of the run's last page beside it, as they do
-after any run; `first` is without them.
+the demo.
 """
 
 from __future__ import annotations
@@ -47,11 +46,8 @@ def against_the_loop() -> dict:
     with tempfile.TemporaryDirectory() as scratch:
         place = Path(scratch)
         runs = {n: imported(place, n, policy="open") for n in (FEW, CASES)}
-        first = {}
         for name, n in (("measure_ten_cases", FEW), ("measure_paper_size", CASES)):
             found[name] = spent([*OVERREAD, "measure", runs[n]])
-            (runs[n] / "drawings.json").unlink()
-            first[name] = spent([*OVERREAD, "measure", runs[n]], times=1)
         page = [*OVERREAD, "report", runs[CASES], "--out", place / "page.html"]
         found["report_paper_size"] = spent(page)
         asking, found["run_of_2000_kept"] = _kept(place)
@@ -72,7 +68,6 @@ def against_the_loop() -> dict:
     }
     return {
         **{name: one.told(LIMITS[name]) for name, one in found.items()},
-        "first": {name: round(one.beats, 1) for name, one in first.items()},
         "more_mb": more,
         "asking_2000_mb": round(asking.mb),
         "ok": max(more.values()) <= MORE_MB

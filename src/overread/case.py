@@ -792,8 +792,16 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
         return found
 
     def svg(self, background: str = "white") -> str:
-        """The drawing as an SVG document. Nothing is fetched."""
-        return _drawn(self.specification(background))
+        """The drawing as an SVG document. Nothing is fetched.
+
+        Figures that ask for more than `drawing` knows, as a plug-in's may, are drawn by Vega.
+        """
+        from overread import drawing
+
+        try:
+            return drawing.drawn(self.spec | {"background": background})
+        except drawing.NotDrawn:
+            return _drawn_by_vega(self.specification(background))
 
     def save(self, path: str | Path) -> None:
         """Write the drawing; the suffix says how: .svg, .png (300 dpi), .pdf, .json, .csv.
@@ -881,8 +889,8 @@ def _save(what: str, path: str | Path, making: Mapping[str, Callable[[], bytes]]
 
 
 @functools.lru_cache(64)
-def _drawn(spec: str) -> str:
-    """A drawing, once for all pages that hold it: each takes a tenth of a second."""
+def _drawn_by_vega(spec: str) -> str:
+    """A drawing by the renderer of the whole language: half a second and 100 MB for the first."""
     from vl_convert import vegalite_to_svg
 
     return vegalite_to_svg(spec, allowed_base_urls=[])

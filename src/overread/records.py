@@ -36,7 +36,8 @@ _MARK = f"{UNFINISHED}mark"
 _MOST_RECORD = 1 << 24
 RUN_FILES = (
     "run.toml", "measures.json", "cases.parquet", "answers.parquet", "verdicts.parquet",
-    "left_out.csv", "report.html", "drawings.json",
+    "left_out.csv", "report.html",
+    "drawings.json",  # of runs that an older Overread made
 )  # fmt: skip
 
 

@@ -69,7 +69,6 @@ def no_pages() -> Iterator[None]:
     """Runs have an empty page: where no test looks at it, it would be half of their time."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(report, "write_report", lambda path, *_, **__: path.touch())
-        patch.setattr(report.Drawings, "warm_up", lambda drawings: None)
         yield
 
 

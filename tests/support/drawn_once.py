@@ -1,6 +1,6 @@
 """Drawing that many tests need, once: pages and phantoms are the same to the byte.
 
-What a page shows of a picture or an exhibit is a function of bytes alone, and a small run is shown
+What a page shows of a picture is a function of bytes alone, and a small run is shown
 by many tests. Files are still read each time, and what cannot be read is still refused.
 """
 
@@ -11,18 +11,17 @@ from hashlib import blake2b
 
 import pytest
 
-from overread import case
-from overread.case import Clip, Figure, Overlay, Picture, Shown
+from overread.case import Clip, Overlay, Picture, Shown
 from overread.imaging._files import read
 from overread.phantoms import sets
-from overread.report import Drawings, browser, document
+from overread.report import browser
 from overread.runs._reporting import Pictures
 
 __all__ = ["draw_once"]
 
 
 def draw_once(patch: pytest.MonkeyPatch) -> None:
-    """Pictures of cards and drawings of exhibits, each once in this process; phantoms drawn in it.
+    """Pictures of cards, each once in this process; phantoms drawn in it.
 
     To start a process that draws phantoms takes longer than to draw a few.
     """
@@ -32,25 +31,8 @@ def draw_once(patch: pytest.MonkeyPatch) -> None:
         "worker_count",
         lambda asked, *given, **more: count(1 if asked is None else asked, *given, **more),
     )
-    patch.setattr(case, "_drawn", functools.cache(case._drawn.__wrapped__))
-    _keep_drawings(patch)
     _keep_pictures(patch)
     patch.setattr(browser, "embedded", functools.cache(browser.embedded))
-
-
-def _keep_drawings(patch: pytest.MonkeyPatch) -> None:
-    draw = document.inline_svg
-    kept: dict[tuple[bytes, str], str] = {}
-
-    def inline_svg(figure: Figure, prefix: str, drawings: Drawings | None = None) -> str:
-        key = blake2b(repr(figure).encode(errors="surrogatepass")).digest(), prefix
-        if key not in kept:
-            kept[key] = draw(figure, prefix)
-        return kept[key]
-
-    patch.setattr(document, "inline_svg", inline_svg)
-    # One renderer, in this process, serves all tests.
-    patch.setattr(Drawings, "_start", lambda drawings: None)
 
 
 def _keep_pictures(patch: pytest.MonkeyPatch) -> None:

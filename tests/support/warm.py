@@ -31,7 +31,7 @@ import overread
 for module in pkgutil.walk_packages(overread.__path__, "overread."):
     if not module.name.endswith(("__main__", "phantoms")) and ".phantoms." not in module.name:
         importlib.import_module(module.name)
-import pydantic, polars, rich, tomli_w, uvloop, vl_convert
+import pydantic, polars, rich, tomli_w, uvloop
 
 gc.collect()
 gc.freeze()

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Any
 
 __all__ = [
     "DISCLAIMER",
-    "Drawings",
     "Metric",
     "Reported",
     "StudyRead",
@@ -20,16 +19,14 @@ if TYPE_CHECKING:
     from overread.report.board import write_board
     from overread.report.browser import choose
     from overread.report.document import DISCLAIMER, error_page, report_html, write_report
-    from overread.report.drawings import Drawings
     from overread.report.matrix import matrix_html
     from overread.report.reported import Metric, Reported, StudyRead
 
-# What each module has for others. A run begins with drawings, long before there is a page.
+# What each module has for others.
 _MODULES = {
     "board": "write_board",
     "browser": "choose",
     "document": "DISCLAIMER error_page report_html write_report",
-    "drawings": "Drawings",
     "matrix": "matrix_html",
     "reported": "Metric Reported StudyRead",
 }

@@ -19,7 +19,7 @@ from overread.benchmarks.base import ErrorRow, ErrorSheet
 from overread.case import Figure
 from overread.records import RunRecord
 from overread.report.browser import browser
-from overread.report.drawings import Drawings, inline_svg
+from overread.report.drawings import inline_svg
 from overread.report.gate import Gated, rulings_tables, verdict
 from overread.report.markup import (
     as_json,
@@ -191,7 +191,7 @@ def _part(run: Reported, place: str) -> str:
         f"{record.n_cases} cases of {record.dataset} ({record.policy}), edition {record.edition}, "
         f"Overread {record.overread}."
     )
-    exhibits = "\n".join(_exhibit(one, place, run.drawings) for one in run.exhibits)
+    exhibits = "\n".join(_exhibit(one, place) for one in run.exhibits)
     signature = (
         "<details><summary>Signature: what every number of this run stands on</summary>"
         f"<p><code>{shown(record.signature)}</code></p></details>\n"
@@ -221,12 +221,12 @@ def _notes(lines: Sequence[str]) -> str:
     return "".join(f'<p class="note">{shown(line)}</p>\n' for line in lines)
 
 
-def _exhibit(exhibit: Exhibit, run: str, drawings: Drawings) -> str:
+def _exhibit(exhibit: Exhibit, run: str) -> str:
     """One exhibit with its notes, folded under its title and its finding."""
     place = shown(f"{run}-{exhibit.name}")
     notes = _notes(exhibit.notes)
     if isinstance(exhibit, Figure):
-        made = _figure(exhibit, run, place, notes, drawings)
+        made = _figure(exhibit, run, place, notes)
     else:
         made = f"{grid(exhibit.columns, exhibit.rows, exhibit.title)}\n{notes}"
     told = shown(exhibit.finding) or _counted(exhibit)
@@ -238,7 +238,7 @@ def _counted(exhibit: Exhibit) -> str:
     return f"{kind}, {len(exhibit.rows)} rows"
 
 
-def _figure(figure: Figure, run: str, place: str, beneath: str, drawings: Drawings) -> str:
+def _figure(figure: Figure, run: str, place: str, beneath: str) -> str:
     """A drawing with the rows behind it; a picture among them is in the drawing already."""
     rows = [
         {
@@ -256,7 +256,7 @@ def _figure(figure: Figure, run: str, place: str, beneath: str, drawings: Drawin
 data-exhibit="{shown(figure.name)}">{as_json(rows)}</script>"""
     return f"""<figure>
 <div class="scroll" tabindex="0" role="region" aria-label="{shown(figure.title)}">\
-{inline_svg(figure, f"drawing-{place}", drawings)}</div>
+{inline_svg(figure, f"drawing-{place}")}</div>
 <figcaption>{beneath}</figcaption>
 </figure>{data}"""
 

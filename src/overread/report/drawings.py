@@ -7,30 +7,18 @@ The renderer's document is read and written anew. Colours of text and ground bec
 so that a drawing is as readable on a dark page; ids are renamed, since those of two drawings may be
 the same. Where nearly every mark is some reader's, marks say whose they are, so that a page can set
 one reader off from the others.
-
-What the renderer made for the last page of a run is kept beside that page, under the digest of what
-it was given: to start it takes longer than to measure ten cases, and half a page's time goes there.
-What is not kept is drawn by a process of its own beside other work (`renderer.py`).
 """
 
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Iterable, Iterator
-from concurrent.futures import Future
-from contextlib import suppress
-from hashlib import sha256
-from importlib.metadata import version
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any, Final
-from xml.etree.ElementTree import Element, ParseError, fromstring
+from xml.etree.ElementTree import Element, fromstring
 
 import msgspec
 
-from overread.beside import Beside
-from overread.case import BadInput, Figure
-from overread.files import read_bytes
+from overread.case import Figure
 from overread.report.markup import escaped, shown
 
 _TAGS: Final = frozenset({
@@ -62,92 +50,7 @@ _READER: Final = "data-reader"
 _LONG: Final = re.compile(r"-?\d+\.\d{3,}(?:e-?\d+)?")
 
 
-DRAWINGS: Final = "drawings.json"
-"""The file of a run folder that keeps what was drawn for its page."""
-_MOST_KEPT: Final = 1 << 23
 _GROUND: Final = "transparent"
-_INSIDE: Final = "data:image/"
-
-
-class Drawn(msgspec.Struct, frozen=True):
-    """A drawing as the renderer made it: the digest of what it was given, and of what it made."""
-
-    of: str
-    digest: str
-    svg: str
-
-
-class Drawings:
-    """Drawings of a page's figures: those an earlier page had are not made again.
-
-    A class, for what is kept and what this page takes belong together. Nothing kept is believed:
-    what is not whole, or of another renderer, is drawn again. Drawings with pictures of cases
-    inside are never kept: whether they may be shown is asked for every page.
-    """
-
-    def __init__(self, kept: Iterable[Drawn] = ()) -> None:
-        self._kept = {one.of: one.svg for one in kept if one.digest == _digest(one.svg)}
-        self._version = version("vl-convert-python")
-        self._taken: dict[str, str] = {}
-        self._renderer: Beside | None = None
-        self._ahead: dict[str, Future[bytes]] = {}
-
-    @classmethod
-    def kept_in(cls, folder: Path) -> Drawings:
-        """Those of a run's last page; none where there is no such file, or none of ours."""
-        try:
-            held = read_bytes(folder / DRAWINGS, at_most=_MOST_KEPT)
-            return cls(msgspec.json.decode(held, type=list[Drawn]))
-        except (BadInput, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return cls()
-
-    def warm_up(self) -> None:
-        """Start the renderer beside other work where nothing is kept, in a process of its own."""
-        if not self._kept:
-            self._start()
-
-    def ahead(self, figures: Iterable[Figure]) -> None:
-        """Have what is not kept drawn while other parts of the page are made."""
-        for figure in figures:
-            spec = _labelled(figure).specification(_GROUND)
-            of = self._digest_of(spec)
-            if of not in self._kept and of not in self._ahead:
-                self._start()
-                if self._renderer is None:
-                    return
-                self._ahead[of] = self._renderer.ask(spec.encode())
-
-    def _start(self) -> None:
-        # Where a renderer runs in this process, none need be started.
-        if self._renderer is None and "vl_convert" not in sys.modules:
-            with suppress(OSError):
-                self._renderer = Beside("overread.report.renderer")
-
-    def _digest_of(self, spec: str) -> str:
-        return _digest(f"{self._version} {spec}")
-
-    def root(self, figure: Figure) -> Element:
-        """The drawing as a document, its marks labelled by the renderer with what they show."""
-        labelled = _labelled(figure)
-        of = self._digest_of(labelled.specification(_GROUND))
-        # Either is written anew, tag by tag.
-        with suppress(KeyError, ParseError):
-            root = fromstring(self._kept[of])  # noqa: S314
-            self._taken[of] = self._kept[of]
-            return root
-        ahead = self._ahead.pop(of, None)
-        drawn = ahead.result().decode() if ahead is not None else ""
-        self._taken[of] = drawn or labelled.svg(_GROUND)
-        return fromstring(self._taken[of])  # noqa: S314
-
-    def write(self, folder: Path) -> None:
-        """Keep what this page took, as far as there is room for it."""
-        found = [
-            Drawn(of, _digest(svg), svg) for of, svg in self._taken.items() if _INSIDE not in svg
-        ]
-        data = msgspec.json.encode(found)
-        if found and len(data) <= _MOST_KEPT:
-            (folder / DRAWINGS).write_bytes(data)
 
 
 def _labelled(figure: Figure) -> Figure:
@@ -156,13 +59,9 @@ def _labelled(figure: Figure) -> Figure:
     return msgspec.structs.replace(figure, spec=figure.spec | {"config": config})
 
 
-def _digest(text: str) -> str:
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def inline_svg(figure: Figure, prefix: str, drawings: Drawings | None = None) -> str:
+def inline_svg(figure: Figure, prefix: str) -> str:
     """The drawing as one `<svg>` element of a page; its ids begin with `prefix`."""
-    root = (drawings or Drawings()).root(figure)
+    root = fromstring(_labelled(figure).svg(_GROUND))  # noqa: S314 - written anew, tag by tag
     named = [element for element in root.iter() if "id" in element.attrib]
     ids = {element.attrib["id"]: f"{prefix}-{number}" for number, element in enumerate(named)}
     _mark_readers(root, figure)

@@ -11,7 +11,6 @@ import msgspec
 from overread.case import Card, CardAnswer, Figure, Headline, Measure, Policy, Shown, Table
 from overread.measuring.units import Unit
 from overread.records import RunRecord
-from overread.report.drawings import Drawings
 
 Exhibit: TypeAlias = Table | Figure
 
@@ -62,8 +61,7 @@ class Reported(msgspec.Struct, frozen=True, kw_only=True):
     `settings` are the rules and options it was made under, a table for a supplement.
     `metrics` is what is declared of the measures by their names. `include_images` says that whoever
     asked for the page may see pictures and texts of a set that is not open: without it the page
-    leaves them out, whatever it is given. `drawings` are those of its last page, and become those
-    of this one.
+    leaves them out, whatever it is given.
     """
 
     record: RunRecord
@@ -88,7 +86,6 @@ class Reported(msgspec.Struct, frozen=True, kw_only=True):
     diagnostic: tuple[str, ...] = ()
     steady: str = ""
     include_images: bool = False
-    drawings: Drawings = msgspec.field(default_factory=Drawings)
 
 
 def allowed(run: Reported) -> Reported:

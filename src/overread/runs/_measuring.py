@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from overread.engine import Tally
-    from overread.report import Drawings
     from overread.runs._running import Watch
 
 _TEXT = ("reader", "measure", "method", "family", "label", "note")
@@ -86,21 +85,16 @@ def measure_into(
     whole: bool = False,
     include_images: bool = False,
     tallies: dict[str, Tally] | None = None,
-    drawings: Drawings | None = None,
 ) -> Run:
     """Measure a run's tables; write measures, record and page into `scratch`.
 
     The tables of a `whole` run are in `scratch`; else in `folder`, where there are no new verdicts.
     `opened` is the benchmark over its cases where their pictures may be shown; `include_images`
-    says that they may though the set is not open. `drawings` are those of the run's last page,
-    where whoever calls has begun to make others.
+    says that they may though the set is not open.
     """
-    from overread.report import Drawings, write_report
+    from overread.report import write_report
     from overread.runs._reporting import reported
 
-    if drawings is None:
-        drawings = Drawings.kept_in(folder)
-        drawings.warm_up()
     give_back()
     new = records.table_digests(scratch)
     tables = tables_of(
@@ -124,12 +118,11 @@ def measure_into(
         record, edition=bench.edition, signature=signature, tables=written | new
     )
     kept = Kept(folder, record, measures, bench, tables)
-    page = reported(kept, opened, include_images=include_images, drawings=drawings)
+    page = reported(kept, opened, include_images=include_images)
     record = msgspec.structs.replace(record, pictures=page.record.pictures)
     records.write_record(scratch / "run.toml", record)
     records.write_measures(scratch / "measures.json", measures)
     write_report(scratch / "report.html", [page])
-    drawings.write(scratch)
     return Run(
         folder=folder,
         record=record,

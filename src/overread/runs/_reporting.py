@@ -22,7 +22,6 @@ from overread.case import (
     BadInput,
     Card,
     Clip,
-    Figure,
     Headline,
     Inline,
     Measure,
@@ -43,7 +42,7 @@ from overread.scratch import scratch_folder
 if TYPE_CHECKING:
     from overread.imaging import Films
     from overread.measuring.units import Unit
-    from overread.report import Drawings, Metric, Reported
+    from overread.report import Metric, Reported
     from overread.report.exports import Exported
     from overread.report.gate import Gated, GatedRun, Outcome
     from overread.runs._comparing import Comparison
@@ -71,7 +70,6 @@ def reported(
     include_images: bool = False,
     cards: int = OWN_CARDS,
     seed: int = 0,
-    drawings: Drawings | None = None,
 ) -> Reported:
     """Everything a page shows of one run.
 
@@ -79,12 +77,10 @@ def reported(
     and paragraphs are made of the measures alone. Its `record` is the run's as the page may show
     it; its `pictures` says whether this page shows any.
     """
-    from overread.report import Drawings, Reported, choose
+    from overread.report import Reported, choose
 
     bench, record, tables, measures = kept.bench, kept.record, kept.tables, kept.measures.measures
     exhibits = exhibits_of(bench, record, measures)
-    drawn = drawings or Drawings.kept_in(kept.folder)
-    drawn.ahead(x for x in exhibits.values() if isinstance(x, Figure))
     if opened is not None and opened is not bench and record.partial:
         opened.sample_from(frozenset(tables.cases["case"]))
     pictured = (
@@ -123,7 +119,6 @@ def reported(
         units=_units(bench, headlines),
         share_right=bench.share_right,
         include_images=include_images,
-        drawings=drawn,
     )
 
 
@@ -340,8 +335,6 @@ def report(
     >>> from overread.runs import report
     >>> report(["runs/a", "runs/b"], "both.html", latex="tables")  # doctest: +SKIP
     """
-    from overread.report import Drawings
-
     if not 0 <= cards <= _MOST_CARDS:
         raise BadInput(f"--cases {cards}: it must be from 0 to {_MOST_CARDS}.")
     if columns and latex is None:
@@ -363,17 +356,14 @@ def report(
             raise BadInput(f"--board {board}: the page goes there. Give another file.")
     _check_exports(exports, places)
     gated = None if policy is None else gate(places, policy)
-    drawings = [Drawings.kept_in(place) for place in places]
-    for kept_drawings in drawings:
-        kept_drawings.warm_up()
     opened = kept_runs(places)
     if out is None and len(places) == 1:  # after the folder is known to be a run
         _check_page(page)
     pictured = [kept_today(kept, include_images, tell) for kept in opened]
     opened = [kept for kept, _ in pictured]
     runs = [
-        reported(kept, found, include_images=include_images, cards=cards, seed=seed, drawings=drawn)
-        for (kept, found), drawn in zip(pictured, drawings, strict=True)
+        reported(kept, found, include_images=include_images, cards=cards, seed=seed)
+        for kept, found in pictured
     ]
     kept_private: Policy = (
         "credentialed" if any(k.record.policy == "credentialed" for k in opened) else "open"

@@ -32,7 +32,6 @@ from overread.runs._opening import Seat, Tell
 
 if TYPE_CHECKING:
     from overread.engine.on_ray import Cluster
-    from overread.report import Drawings
 
 # A display of the readers' tallies for as long as they are asked: (name, tally, total, spec).
 Watch = Callable[[list[tuple[str, Tally, int, ReaderSpec]]], AbstractContextManager[None]]
@@ -115,7 +114,6 @@ def run(
     """
     chosen_engine = Engine(engine, address, actors)
     chosen_engine.check()
-    drawings = None if out is None else _drawings_of(Path(out))
     bench, words, seats, (chosen, n_cases, named) = prepared(
         benchmark, cases, readers, judges,
         edition=edition, limit=limit, only=only, settings=settings, concurrency=concurrency,
@@ -124,7 +122,6 @@ def run(
     recipe = (limit if named is None else (limit, named), words)
     folder = Path(out) if out is not None else _default_folder(bench, specs, recipe)
     records.check_out(folder)
-    drawings = drawings or _drawings_of(folder)
     remarks = _opening.remarks_of(bench, seats)
     who = _opening.enrolments(seats)
     told = tell or (lambda line: None)
@@ -178,18 +175,8 @@ def run(
             opened = bench if bench.policy == "open" else None
             return measure_into(
                 scratch, folder, bench, record, opened,
-                whole=True, tallies=asking.tallies, drawings=drawings,
+                whole=True, tallies=asking.tallies,
             )  # fmt: skip
-
-
-def _drawings_of(folder: Path) -> Drawings:
-    """Those of the folder's last page; where there are none their renderer starts: it takes longer
-    than a few hundred questions take to be asked, and does so on another core."""
-    from overread.report import Drawings
-
-    kept = Drawings.kept_in(folder)
-    kept.warm_up()
-    return kept
 
 
 def _import_ahead() -> None:
