@@ -332,7 +332,7 @@ def stretched(
     distances from the value grow by sqrt(n/(n - 1)) and by Student's t over the normal quantile;
     and they are no less than where all cases agree. More spread never gets a narrower interval.
     """
-    from scipy.special import ndtri, stdtrit
+    from overread.stats.special import ndtri, stdtrit
 
     by = (n / (n - 1)) ** 0.5 * float(stdtrit(n - 1, 0.975) / ndtri(0.975))
     room = 0.0 if step is None else step * left_open(n)

@@ -182,10 +182,10 @@ def run(
 def _import_ahead() -> None:
     """What numbers and pages stand on takes a fifth of a second to import: while others answer."""
     import polars
-    from scipy import special
 
     from overread import stats
     from overread.report import document
+    from overread.stats import special
 
     del polars, special, stats, document
 

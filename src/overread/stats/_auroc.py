@@ -75,7 +75,7 @@ def auroc(scores: ArrayLike, labels: ArrayLike, clusters: ArrayLike | None = Non
     >>> f"{perfect.point} [{perfect.low:.3f}, {perfect.high}]"
     '1.0 [0.386, 1.0]'
     """
-    from scipy.special import stdtrit
+    from overread.stats.special import stdtrit
 
     x, positive = checked(scores, labels)
     m, n = int(positive.sum()), int((~positive).sum())

@@ -153,7 +153,7 @@ def debiased_ece(
     >>> f"{debiased_ece([0.9] * 40, [1] * 20 + [0] * 20):.2f}"
     '0.40'
     """
-    from scipy.special import ndtr
+    from overread.stats.special import ndtr
 
     c, y = _numbers(confidence, outcome)
     if c.size == 0:

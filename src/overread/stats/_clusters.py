@@ -83,7 +83,7 @@ def clustered_share(hits: ArrayLike, clusters: ArrayLike | Clusters) -> tuple[In
     >>> none.high <= one.high
     True
     """
-    from scipy.special import betaincinv
+    from overread.stats.special import betaincinv
 
     x: NDArray[np.int64] = np.asarray(hits).astype(np.int64)
     n, k = int(x.size), int(x.sum())
@@ -125,7 +125,7 @@ def _upper(hits: NDArray[np.int64], sizes: NDArray[np.int64]) -> tuple[float, fl
 @functools.lru_cache(4096)
 def _upper_of_kinds(wide: int, codes: bytes, counts: bytes) -> tuple[float, float]:
     """Of clusters by their kinds: `hits * wide + sizes`, and how many clusters are of it."""
-    from scipy.special import stdtrit
+    from overread.stats.special import stdtrit
 
     many = np.frombuffer(counts, dtype=np.int64)
     hits, sizes = np.divmod(np.frombuffer(codes, dtype=np.int64), wide)
@@ -301,7 +301,7 @@ def clustered_mean(
     >>> f"{found.low:.3f} {found.high:.3f}"
     '0.439 0.990'
     """
-    from scipy.special import stdtrit
+    from overread.stats.special import stdtrit
 
     x: Floats = np.asarray(influence, dtype=float)
     labels = clusters_of(clusters)
@@ -338,7 +338,7 @@ def clustered_mean(
 def _between_limits(p: float, cases: float, unseen: float, certain: float) -> list[float]:
     """Bounds of a mean between 0 and 1 that is worth so many cases; `unseen` is the weight of one
     patient more, `certain` the upper bound where all cases are at 0."""
-    from scipy.special import ndtr, ndtri
+    from overread.stats.special import ndtr, ndtri
 
     def lower(p: float, z: float) -> float:
         end = float(wilson_bounds(p, cases, z)[0])

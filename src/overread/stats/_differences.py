@@ -99,7 +99,7 @@ def paired_values(
 def _newcombe(
     one: NDArray[np.bool_], two: NDArray[np.bool_], owners: NDArray[np.int64], effect: float
 ) -> Interval:
-    from scipy.special import stdtrit
+    from overread.stats.special import stdtrit
 
     added = (1 - 1 / effect) ** 2 / int(owners.max()) if effect > 1 else 0.0
     wider = (float(stdtrit(1 / added, 0.975)) / Z95) ** 2 if added > 1e-12 else 1.0

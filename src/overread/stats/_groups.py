@@ -73,7 +73,7 @@ def groups_p(
     >>> groups_p([1, 1, 0, 0], list("AABB"), list("ppqq"))
     1.0
     """
-    from scipy.special import fdtrc
+    from overread.stats.special import fdtrc
 
     x = outcomes_of(values)
     if not x.shape == np.shape(groups) == np.shape(clusters):
@@ -222,7 +222,7 @@ def pooled_groups(
     >>> f"{found.low[5]:.2f} to {found.high[5]:.2f}, all towards {found.mean:.2f}"
     '0.33 to 0.99, all towards 0.61'
     """
-    from scipy.special import stdtrit
+    from overread.stats.special import stdtrit
 
     low, high = limits
     bounded = math.isfinite(low) and math.isfinite(high)
@@ -277,7 +277,7 @@ def _paule_mandel(y: Floats, v: Floats) -> float:
 
 def _exact_ends(p: Floats, n: Floats) -> tuple[Floats, Floats]:
     """Clopper and Pearson's bounds for shares p of n cases each; n need not be whole."""
-    from scipy.special import betaincinv
+    from overread.stats.special import betaincinv
 
     hits, misses, tail = p * n, (1 - p) * n, (1 - _LEVEL) / 2
     tiny = np.finfo(float).tiny

@@ -143,7 +143,7 @@ def prediction_powered(
     >>> f"{found.point:.3f} [{found.low:.3f}, {found.high:.3f}], {weight:.2f}"
     '0.600 [0.466, 0.721], 0.75'
     """
-    from scipy.special import stdtrit
+    from overread.stats.special import stdtrit
 
     f, y = np.asarray(judged, dtype=float), np.asarray(people, dtype=float)
     labels = np.asarray(clusters)

@@ -348,7 +348,7 @@ def _tested(
     margin: float | None,
 ) -> MultiReader | None:
     """Student's t of the second figure minus the first, as published and of their angles."""
-    from scipy import special
+    from overread.stats import special
 
     if min(published.whole, angled.whole) <= _NOTHING:
         return None
@@ -419,7 +419,7 @@ def _one_by_df(share: ArrayLike, free: int) -> Floats:
 
 
 def _by_t(effect: float, se: float, one_by_df: float, margin: float | None) -> StudentsT:
-    from scipy import special
+    from overread.stats import special
 
     df = 1 / one_by_df if one_by_df else np.inf
     reach = float(special.stdtrit(df, 0.975)) * se

@@ -257,9 +257,9 @@ def _chance_within(
 ) -> float:
     """The chance that Newcombe's interval of n cases leaves the margin out, or both."""
     import numpy as np
-    from scipy.special import gammaln, xlog1py, xlogy
 
     from overread.stats._clusters import wilson_bounds
+    from overread.stats.special import gammaln, xlog1py, xlogy
 
     better, worse = (psi + delta) / 2, (psi - delta) / 2
     ways = [np.arange(n + 1), np.arange(n + 1)]
@@ -328,7 +328,7 @@ def discordant_limits(first: float, second: float) -> tuple[float, float]:
 
 
 def _beyond(power: float) -> float:
-    from scipy.special import ndtri
+    from overread.stats.special import ndtri
 
     if not 0.5 <= power < 1:
         raise ValueError(f"a power of {power}; give 0.5 or more, below 1")

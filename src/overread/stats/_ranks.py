@@ -132,7 +132,7 @@ def spearman_asymptotic_p(rho: float | None, n: int) -> float | None:
         return None
     if abs(rho) >= 1:
         return 0.0
-    from scipy.special import stdtr
+    from overread.stats.special import stdtr
 
     return float(2 * stdtr(n - 2, -abs(rho) * math.sqrt((n - 2) / ((1 + rho) * (1 - rho)))))
 

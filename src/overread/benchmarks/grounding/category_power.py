@@ -119,7 +119,7 @@ def chance_of_use(n: int, reader: Behaviour, *, readers: int = 1, margin: float 
     >>> round(chance_of_use(110, declared(0.10, 0.02)), 3)
     0.638
     """
-    from scipy.special import bdtr, bdtrc
+    from overread.stats.special import bdtr, bdtrc
 
     least = _least_kept(n)
     if least > n:  # so few that no interval of IS starts there
@@ -152,7 +152,7 @@ def chance_of_ignoring(n: int, reader: Behaviour, *, margin: float = MARGIN) -> 
     >>> chance_of_ignoring(149, declared(0.0, 0.0)), chance_of_ignoring(148, declared(0.0, 0.0))
     (1.0, 0.0)
     """
-    from scipy.special import bdtr
+    from overread.stats.special import bdtr
 
     most = _most_changed(n, margin)
     return 0.0 if most < 0 else float(bdtr(most, n, reader.changed))
@@ -425,7 +425,7 @@ def _fewest(chance: Callable[[int], float], power: float) -> int | None:
 
 def _likely(n: int, p: float) -> NDArray[np.int64]:
     """The counts that a binomial takes but for a chance as good as none."""
-    from scipy.special import bdtrik
+    from overread.stats.special import bdtrik
 
     if p <= 0 or p >= 1 or not n:
         return np.array([round(p * n)])
@@ -435,7 +435,7 @@ def _likely(n: int, p: float) -> NDArray[np.int64]:
 
 def _chance(k: Any, n: Any, p: float) -> Any:
     """P(Bin(n, p) = k), 0 beyond n."""
-    from scipy.special import gammaln, xlog1py, xlogy
+    from overread.stats.special import gammaln, xlog1py, xlogy
 
     left = np.maximum(n - k, 0)
     ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(left + 1)
@@ -446,7 +446,7 @@ def _beaten(
     n: int, flipped: NDArray[np.int64], control: tuple[float, float], level: float
 ) -> NDArray[np.float64]:
     """By how many the target mask flips, the chance that it flips more than a control does."""
-    from scipy.special import bdtr
+    from overread.stats.special import bdtr
 
     among, others = control
     # What the control flips of the others, whose number is largest where fewest are flipped.
@@ -466,7 +466,7 @@ def _beating(level: float, size: int) -> NDArray[np.int64]:
 
     b with P(Bin(b + c, 1/2) >= b) <= level: McNemar's exact test, one-sided.
     """
-    from scipy.special import betainc
+    from overread.stats.special import betainc
 
     c = np.arange(size)
     b = c + 1
@@ -491,7 +491,7 @@ def _least_kept(n: int) -> int:
 @lru_cache(maxsize=4096)
 def _most_changed(n: int, margin: float) -> int:
     """The most of n changed answers whose upper 95 % bound lies below the margin; -1 if none."""
-    from scipy.special import betaincinv
+    from overread.stats.special import betaincinv
 
     k: NDArray[Any] = np.arange(int(margin * n) + 1)
     return int((betaincinv(k + 1, np.maximum(n - k, 1e-9), 0.95) < margin).sum()) - 1

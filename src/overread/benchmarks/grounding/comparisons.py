@@ -179,7 +179,7 @@ def _agreeing(found: stats.Interval, p: float) -> tuple[float | None, float | No
     ----------
     O. S. Miettinen (1976), American Journal of Epidemiology 103, 226-235.
     """
-    from scipy.special import ndtri
+    from overread.stats.special import ndtri
 
     d, low, high = found.point, found.low, found.high
     if d is None or low is None or high is None or (low <= 0 <= high) == (p > stats.LEVEL):

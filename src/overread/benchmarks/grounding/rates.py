@@ -329,9 +329,8 @@ def _most_changed(m: Marks) -> float | None:
 def _upper_bound(hits: Mask, patients: Ints) -> float | None:
     """Exact (Clopper and Pearson), of cases and hits over the design effect by patient (Korn and
     Graubard): B(0.95; k/d + 1, (n - k)/d). None without two patients."""
-    from scipy.special import betaincinv
-
     from overread.stats import spread_of_mean
+    from overread.stats.special import betaincinv
 
     n, k = int(hits.size), int(hits.sum())
     if np.unique(patients).size < 2:
