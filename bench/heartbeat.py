@@ -153,21 +153,21 @@ def _counted() -> Iterator[tuple[Counter, Counter]]:
 
     decoded: Counter = Counter()
     encoded: Counter = Counter()
-    decode, encode = _clips.decode, _clips.encoded
+    decode, encode = _clips.decode, _clips.pngs
 
     def counting_decode(data, name, wanted):  # type: ignore[no-untyped-def]
         decoded.update((name, number) for number in wanted)
         return decode(data, name, wanted)
 
-    def counting_encode(image, quality):  # type: ignore[no-untyped-def]
-        encoded[image.mode] += 1
-        return encode(image, quality)
+    def counting_encode(frames):  # type: ignore[no-untyped-def]
+        encoded.update("L" if frame.ndim == 2 else "RGB" for frame in frames)
+        return encode(frames)
 
-    _clips.decode, _clips.encoded = counting_decode, counting_encode
+    _clips.decode, _clips.pngs = counting_decode, counting_encode
     try:
         yield decoded, encoded
     finally:
-        _clips.decode, _clips.encoded = decode, encode
+        _clips.decode, _clips.pngs = decode, encode
 
 
 if __name__ == "__main__":

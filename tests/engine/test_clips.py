@@ -201,18 +201,18 @@ def test_each_frame_is_decoded_and_encoded_once_per_context(
 
     decoded: Counter[tuple[str, int]] = Counter()
     encoded: Counter[str] = Counter()
-    decode, encode = _clips.decode, _clips.encoded
+    decode, encode = _clips.decode, _clips.pngs
 
     def counting_decode(data, name, wanted):
         decoded.update((name, number) for number in wanted)
         return decode(data, name, wanted)
 
-    def counting_encode(image, quality):
-        encoded[image.mode] += 1
-        return encode(image, quality)
+    def counting_encode(frames):
+        encoded.update("L" if frame.ndim == 2 else "RGB" for frame in frames)
+        return encode(frames)
 
     monkeypatch.setattr(_clips, "decode", counting_decode)
-    monkeypatch.setattr(_clips, "encoded", counting_encode)
+    monkeypatch.setattr(_clips, "pngs", counting_encode)
     names = write_clips(tmp_path, 6)
     plan = plan_of(tmp_path, names, write_masks(tmp_path), repeats=5)
     seen: Counter[int] = Counter()

@@ -173,8 +173,8 @@ def test_a_video_that_lost_a_frame_is_refused(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_frames_thinned_on_the_way_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = _clips.clip_images
-    monkeypatch.setattr(_clips, "clip_images", lambda *a: real(*a)[::10])
+    real = _clips.clip_frames
+    monkeypatch.setattr(_clips, "clip_frames", lambda *a: real(*a)[::10])
     for form in ("images", "sheet", "video"):
         with pytest.raises(BadInput, match="2 of 12 frames were encoded"):
             shown(form=form)

@@ -11,8 +11,17 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from overread.case import BadInput, Clip, ClipMask, Inline, Resize, Source
-from overread.imaging import Films, digest, lossless_clip, masks_of, pixels, render_clip, stamp
+from overread.case import BadInput, Clip, ClipMask, Inline, Overlay, Picture, Resize, Source
+from overread.imaging import (
+    Films,
+    digest,
+    lossless_clip,
+    masks_of,
+    pixels,
+    render,
+    render_clip,
+    stamp,
+)
 from support.clip_files import png, video
 
 N, SIZE = 9, 24
@@ -134,6 +143,24 @@ def test_a_mask_of_another_size_is_fitted_and_scaled_with_the_frame() -> None:
     red = pixels(found.frames[0])[..., 0] > 100
     assert red.shape == (48, 48)
     assert red.mean() == pytest.approx(MASKS[4].mean(), abs=0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("coloured", [False, True])
+@pytest.mark.parametrize("smaller", [1, 2])
+def test_many_frames_are_overlaid_as_one_picture_is(*, coloured: bool, smaller: int) -> None:
+    chance = np.random.default_rng(0)
+    shape = (30, 112, 112, 3) if coloured else (30, 112, 112)
+    frames = chance.integers(0, 256, shape, np.uint8)
+    masks = [each[::smaller, ::smaller] for each in chance.integers(0, 2, (30, 112, 112)) > 0]
+    clip, mask = Inline(lossless_clip(list(frames))), Inline(packed(masks))
+    for color, alpha in (((255, 0, 0), 0.5), ((3, 200, 77), 0.3), ((0, 0, 0), 1.0)):
+        for operations in ((), (Resize(48, 40),)):
+            recipe = (tuple(range(30)), operations, ClipMask(mask, color, alpha))
+            for number, image in enumerate(render_clip(Clip(clip, *recipe)).frames):
+                overlay = Overlay(Inline(png(masks[number].astype(np.uint8))), color, alpha)
+                alone = Picture(Inline(png(frames[number])), (overlay, *operations))
+                assert image == render(alone), f"frame {number}"
 
 
 def test_an_empty_mask_changes_no_pixel() -> None:

@@ -18,7 +18,7 @@ from PIL import Image
 from overread.case import BadInput, Box, Fill, Inline, Picture, Resize, Within
 from overread.imaging import ENCODER, open_image, pixels, render
 from overread.imaging._own_png import own_png
-from overread.imaging._png import png
+from overread.imaging._png import alike, png, pngs
 from support.timing import cpu_seconds
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -349,6 +349,35 @@ def test_bytes_change_only_with_the_encoders_revision() -> None:
         "the same pixels became other bytes: raise ENCODER and add a table for the new revision. "
         "No reply is asked again for it: no key holds it"
     )
+
+
+def test_frames_written_together_are_those_written_alone() -> None:
+    """Of every filter, in grey and in colour, of one size and of several, small and large."""
+    every = [np.asarray(image) for image in pictures().values()]
+    chance = np.random.default_rng(3)
+    shade = np.add.outer(np.arange(112), np.arange(112)) % 256
+    for spread in (1, 20, 200):
+        for grain in chance.integers(0, spread, (30, 112, 112)):
+            every.append((shade + grain).astype(np.uint8))
+    every += [np.dstack([frame, frame, frame // 2]) for frame in every[-5:]]
+    every += [np.dstack([frame] * 3) for frame in every[-20:-5]]
+    every.append(chance.integers(0, 9, (1500, 800), np.uint8).cumsum(1, np.uint8))
+    every += [shade[:1].astype(np.uint8), shade[:, :1].astype(np.uint8), np.ones((1, 1), np.uint8)]
+    alone = [png(Image.fromarray(frame)) for frame in every]
+    filters = {zlib.decompress(data[41:-16])[0] for data in alone}
+    assert filters == {0, 1, 2}
+    assert pngs(every) == alone
+    assert pngs(every[::-1]) == alone[::-1]
+    assert pngs([]) == []
+
+
+def test_only_small_frames_of_one_shape_are_taken_together() -> None:
+    small, other = np.zeros((112, 112), np.uint8), np.zeros((112, 112, 3), np.uint8)
+    large = np.zeros((2000, 2000), np.uint8)
+    found = [some.shape for some in alike([*[small] * 50, *[other] * 2, small, large, large])]
+    assert [some[0] for some in found] == [20, 20, 10, 2, 1, 1, 1]
+    assert found[-1][1:] == large.shape
+    assert np.shares_memory(next(alike([large])), large), "what is large is not copied"
 
 
 def test_the_pictures_above_take_every_way() -> None:

@@ -28,7 +28,7 @@ __all__ = [
     "body_mask",
     "check_masks",
     "check_there",
-    "clip_images",
+    "clip_frames",
     "closed",
     "dicom_facts",
     "digest",
@@ -79,7 +79,7 @@ if TYPE_CHECKING:
         within_square,
     )
     from overread.imaging._budget import Cache
-    from overread.imaging._clips import Films, clip_images, masks_of, render_clip, render_frames
+    from overread.imaging._clips import Films, clip_frames, masks_of, render_clip, render_frames
     from overread.imaging._files import check_there, digest, locate, place, stamp
     from overread.imaging._headers import (
         YEARS_OF,
@@ -116,7 +116,7 @@ _MODULES = {
     "_boxes": "MINIMUM_SIDE RESOLUTION at_resolution closed irrelevant_box irrelevant_boxes "
     "mirrored_share overlap overlap_fraction rescale_box within_square",
     "_budget": "Cache",
-    "_clips": "Films clip_images masks_of render_clip render_frames",
+    "_clips": "Films clip_frames masks_of render_clip render_frames",
     "_files": "check_there digest locate place stamp",
     "_headers": "YEARS_OF DicomFacts Footage Unplayable bare_message check_masks dicom_facts "
     "film_size is_dicom probe_dicom probe_nifti probe_video",

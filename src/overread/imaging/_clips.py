@@ -9,20 +9,40 @@ import io
 import math
 import threading
 from collections import OrderedDict
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from overread.case import BadInput, Clip, Inline, Overlay, Shown, ShownClip, Source
+from overread.case import (
+    BadInput,
+    Clip,
+    ClipMask,
+    Inline,
+    Operation,
+    Overlay,
+    Shown,
+    ShownClip,
+    Source,
+)
 from overread.imaging import _formats as formats
-from overread.imaging._budget import budgeted, check_time, hold
+from overread.imaging._budget import budgeted, hold
 from overread.imaging._dicom_file import looks_like_dicom
 from overread.imaging._files import images_of, locate, name_of, read, stamp
 from overread.imaging._nifti import decode_nifti, decode_nifti_masks, looks_like_nifti, nifti_shape
-from overread.imaging._render import applied, blended, check, encoded, jpeg_quality, open_mask
+from overread.imaging._png import alike, pngs
+from overread.imaging._render import (
+    applied,
+    blend,
+    blended,
+    check,
+    encoded,
+    jpeg_quality,
+    open_mask,
+)
 from overread.imaging._video import container_of, decode_video, movie
 
 if TYPE_CHECKING:
@@ -41,46 +61,78 @@ def render_clip(clip: Clip, films: Films | None = None) -> ShownClip:
         check(operation)
     if clip.mask is not None:
         check(Overlay(clip.mask.source, clip.mask.color, clip.mask.alpha))
-    images = clip_images(clip, films if films is not None else Films(0))
+    frames = clip_frames(clip, films if films is not None else Films(0))
     match clip.form:
+        case "images" if quality is None:
+            parts = [Shown("image/png", png) for png in pngs(frames)]
         case "images":
-            parts = [encoded(image, quality) for image in images]
+            parts = [encoded(image, quality) for image in map(Image.fromarray, frames)]
         case "sheet":
-            parts = [encoded(contact_sheet(images), quality)]
+            parts = [encoded(contact_sheet(list(map(Image.fromarray, frames))), quality)]
         case "video":
-            video = movie([np.asarray(image.convert("RGB")) for image in images])
-            parts = [Shown("video/mp4", video)]
-    if len(images) != len(clip.frames):
+            parts = [Shown("video/mp4", movie([_coloured(frame) for frame in frames]))]
+    if len(frames) != len(clip.frames):
         raise BadInput(
-            f"{name_of(clip.source)}: {len(images)} of {len(clip.frames)} frames were encoded; all "
+            f"{name_of(clip.source)}: {len(frames)} of {len(clip.frames)} frames were encoded; all "
             "of them or none are shown. Report this."
         )
-    return ShownClip(tuple(parts), len(images), clip.form)
+    return ShownClip(tuple(parts), len(frames), clip.form)
 
 
 @budgeted
-def clip_images(clip: Clip, films: Films) -> list[Image.Image]:
-    """The frames of a clip as they are shown, before they are encoded."""
+def clip_frames(clip: Clip, films: Films) -> list[NDArray[np.uint8]]:
+    """The frames of a clip as they are shown, before they are encoded: copy them to change them."""
     name = name_of(clip.source)
     frames = films.frames(clip.source, clip.frames)
     hold(sum(frame.nbytes for frame in frames), name)
-    masks: list[NDArray[np.bool_]] = []
-    if clip.mask is not None:
-        height, width = frames[0].shape[:2]
-        masks = masks_of(clip.mask.source, clip.frames, (width, height), films)
-        hold(sum(mask.nbytes for mask in masks), name)
-    images = []
-    for number, frame in enumerate(frames):  # one after another: most are made smaller
-        image = Image.fromarray(frame)
-        if clip.mask is not None:
-            mask = Image.fromarray(masks[number]).convert("L")
-            image = blended(image, mask, clip.mask.color, clip.mask.alpha)
-        for operation in clip.operations:
-            image = applied(image, operation)
-        images.append(image)
-        hold(image.width * image.height * len(image.getbands()), name)
-        check_time(name)
-    return images
+    shown: list[NDArray[np.uint8]] = []
+    for frame in frames if clip.mask is None else _overlaid(frames, clip, clip.mask, films):
+        shown.append(_after(clip.operations, frame))
+        hold(shown[-1].nbytes, name)
+    return shown
+
+
+def _overlaid(
+    frames: Sequence[NDArray[np.uint8]], clip: Clip, mask: ClipMask, films: Films
+) -> Iterator[NDArray[np.uint8]]:
+    """The frames with their masks over them, as `blended` lays them.
+
+    A few at a time: most are made smaller afterwards.
+    """
+    height, width = frames[0].shape[:2]
+    masks = masks_of(mask.source, clip.frames, (width, height), films)
+    hold(sum(each.nbytes for each in masks), name_of(clip.source))
+    table, left = bytes(blend(mask.color, mask.alpha)), iter(masks)
+    for some in alike(frames):
+        over = list(islice(left, len(some)))
+        if any(each.shape != some.shape[1:3] for each in over):
+            for frame, each in zip(some, over, strict=True):
+                laid = Image.fromarray(each).convert("L")
+                image = blended(Image.fromarray(frame), laid, mask.color, mask.alpha)
+                yield np.asarray(image)
+            continue
+        made, where = np.empty((*some.shape[:3], 3), np.uint8), np.stack(over)
+        for channel in range(3):
+            below = some if some.ndim == 3 else some[..., channel]
+            marked = below.tobytes().translate(table[256 * channel : 256 * (channel + 1)])
+            made[..., channel] = below
+            above = np.frombuffer(marked, np.uint8).reshape(where.shape)
+            np.copyto(made[..., channel], above, where=where)
+        yield from made
+
+
+def _after(operations: Sequence[Operation], frame: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """A frame with every operation carried out."""
+    if not operations:
+        return frame
+    image = Image.fromarray(frame)
+    for operation in operations:
+        image = applied(image, operation)
+    return np.asarray(image)
+
+
+def _coloured(frame: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    return frame if frame.ndim == 3 else np.repeat(frame[..., None], 3, axis=2)
 
 
 def bare_sheet(images: Sequence[Image.Image]) -> Image.Image:
@@ -104,8 +156,8 @@ def bare_sheet(images: Sequence[Image.Image]) -> Image.Image:
 @budgeted
 def render_frames(clip: Clip, films: Films | None = None) -> Shown:
     """All frames of a clip on one bare sheet, for a page that plays them."""
-    images = clip_images(clip, films if films is not None else Films(0))
-    return encoded(bare_sheet(images), None)
+    frames = clip_frames(clip, films if films is not None else Films(0))
+    return encoded(bare_sheet(list(map(Image.fromarray, frames))), None)
 
 
 # ----------------------------------------- Frames -> one contact sheet, each tile under its number

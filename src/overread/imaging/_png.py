@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,73 +29,131 @@ _BAND = 1 << 20  # bytes of rows that are filtered at a time
 _LOOKED_AT = 1 << 14  # bytes of rows by which the filter is chosen
 
 
+# Bytes of frames that are filtered at once: a few to spare numpy's calls, no more than stay in a
+# processor's cache with their differences.
+_TOGETHER = 1 << 18
+
+
 def png(image: Image.Image) -> bytes:
     """An image of mode "L" or "RGB" as a PNG of header, pixels and end.
 
     The same bytes for the same pixels, with one release of isal on one family of processors.
     """
-    depth = len(image.getbands())
-    rows = np.asarray(image).reshape(image.height, -1)
-    step = max(1, rows.size // _LOOKED_AT)  # rows from all over the picture
-    looked_at = rows[1::step]
-    filter_type = _filter_for(looked_at, rows[:-1:step], depth)
-    # Grey in three equal channels is mostly matches of three bytes, which only zlib looks for.
-    deflate = zlib.compressobj(1) if _is_grey(looked_at, depth) else isal_zlib.compressobj(_LEVEL)
-    packed, band = [], max(1, _BAND // rows.shape[1])
-    for top in range(0, len(rows), band):
-        above = rows[top - 1] if top else np.zeros_like(rows[0])
-        filtered = _filtered(rows[top : top + band], above, filter_type, depth)
-        packed.append(deflate.compress(filtered.data))
-    packed.append(deflate.flush())
+    return _written(np.asarray(image)[None])[0]
+
+
+def pngs(frames: Sequence[NDArray[np.uint8]]) -> list[bytes]:
+    """Each frame, rows x columns of grey or x 3 of RGB, as `png` writes it: to the byte.
+
+    Small ones in a third less time, for what numpy does it does to many at once.
+    """
+    return [written for some in alike(frames) for written in _written(some)]
+
+
+def alike(frames: Sequence[NDArray[np.uint8]]) -> Iterator[NDArray[np.uint8]]:
+    """The frames in their order, those of one shape together as far as they are small."""
+    at = 0
+    while at < len(frames):
+        first = frames[at]
+        most, end = max(1, _TOGETHER // first.nbytes), at + 1
+        while end < min(len(frames), at + most) and frames[end].shape == first.shape:
+            end += 1
+        yield first[None] if end == at + 1 else np.stack(frames[at:end])
+        at = end
+
+
+def _written(pictures: NDArray[np.uint8]) -> list[bytes]:
+    """Pictures of one size; several are of one band."""
+    count, height, width = pictures.shape[:3]
+    depth = 1 if pictures.ndim == 3 else pictures.shape[3]
+    rows = pictures.reshape(count, height, -1)
+    step = max(1, rows[0].size // _LOOKED_AT)  # rows from all over the picture
+    looked_at = rows[:, 1::step]
+    filters = _filters_for(looked_at, rows[:, :-1:step], depth)
     colour = _GREY if depth == 1 else _RGB
-    header = struct.pack(">LLBBBBB", image.width, image.height, 8, colour, 0, 0, 0)
-    return b"".join(
-        (
-            formats.PNG,
-            *_chunk(b"IHDR", header),
-            *_chunk(b"IDAT", b"".join(packed)),
-            *_chunk(b"IEND", b""),
-        )
-    )
+    header = struct.pack(">LLBBBBB", width, height, 8, colour, 0, 0, 0)
+    begins, ends = (formats.PNG, *_chunk(b"IHDR", header)), _chunk(b"IEND")
+    written = []
+    for bands, grey in zip(
+        _filtered(rows, filters, depth), _are_grey(looked_at, depth), strict=True
+    ):
+        # Grey in three equal channels is mostly matches of three bytes, which only zlib looks for.
+        deflate = zlib.compressobj(1) if grey else isal_zlib.compressobj(_LEVEL)
+        packed = [deflate.compress(band.data) for band in bands]
+        packed.append(deflate.flush())
+        written.append(b"".join((*begins, *_chunk(b"IDAT", *packed), *ends)))
+    return written
 
 
-def _chunk(kind: bytes, body: bytes) -> tuple[bytes, ...]:
-    crc = isal_zlib.crc32(body, isal_zlib.crc32(kind))
-    return struct.pack(">L", len(body)), kind, body, struct.pack(">L", crc)
+def _chunk(kind: bytes, *body: bytes) -> tuple[bytes, ...]:
+    crc = isal_zlib.crc32(kind)
+    for part in body:
+        crc = isal_zlib.crc32(part, crc)
+    return struct.pack(">L", sum(map(len, body))), kind, *body, struct.pack(">L", crc)
 
 
-def _filter_for(rows: NDArray[np.uint8], above: NDArray[np.uint8], depth: int) -> int:
-    """The filter that leaves least: the sum of differences, each taken as -128 to 127."""
+def _filters_for(rows: NDArray[np.uint8], above: NDArray[np.uint8], depth: int) -> list[int]:
+    """Of each picture the filter that leaves least: the sum of differences, each as -128 to 127."""
     left = {
-        _NONE: rows,
-        _SUB: rows[:, depth:] - rows[:, :-depth],
         _UP: rows - above,
+        _SUB: rows[..., depth:] - rows[..., :-depth],
+        _NONE: rows,
     }
-    sums = {kind: int(np.minimum(d, -d).sum(dtype=np.int64)) for kind, d in left.items()}
-    return min(reversed(sums), key=sums.__getitem__)
+    # So many of 128 at the most are counted in 32 bits, which takes half the time of 64.
+    counted = np.uint32 if rows[0].size < 1 << 24 else np.uint64
+    sums = []
+    for differences in left.values():
+        least = np.negative(differences)
+        np.minimum(differences, least, out=least)
+        sums.append(least.sum(axis=(1, 2), dtype=counted))
+    kinds = list(left)
+    return [kinds[least] for least in np.argmin(sums, axis=0).tolist()]
 
 
-def _is_grey(rows: NDArray[np.uint8], depth: int) -> bool:
-    """Whether most pixels have three channels that are one."""
+def _are_grey(rows: NDArray[np.uint8], depth: int) -> list[bool]:
+    """Whether most pixels of each picture have three channels that are one."""
     if depth == 1:
-        return False
-    red, green, blue = rows[:, 0::3], rows[:, 1::3], rows[:, 2::3]
-    grey = int(np.count_nonzero((red == green) & (green == blue)))
-    return 2 * grey > red.size
+        return [False] * len(rows)
+    red, green, blue = rows[..., 0::3], rows[..., 1::3], rows[..., 2::3]
+    grey = np.count_nonzero((red == green) & (green == blue), axis=(1, 2))
+    return [2 * int(count) > red[0].size for count in grey]
 
 
 def _filtered(
-    rows: NDArray[np.uint8], above: NDArray[np.uint8], filter_type: int, depth: int
+    rows: NDArray[np.uint8], filters: Sequence[int], depth: int
+) -> list[Iterable[NDArray[np.uint8]]]:
+    """Of each picture its bands of rows, as `_as_kept` makes them."""
+    if len(rows) == 1:
+        return [_bands(rows, filters[0], depth)]
+    found: dict[int, NDArray[np.uint8]] = {}
+    nothing = np.zeros_like(rows[0, 0])
+    for kind in set(filters):
+        of_kind = [number for number, each in enumerate(filters) if each == kind]
+        found |= zip(of_kind, _as_kept(rows[of_kind], nothing, kind, depth), strict=True)
+    return [(found[number],) for number in range(len(rows))]
+
+
+def _bands(rows: NDArray[np.uint8], kind: int, depth: int) -> Iterator[NDArray[np.uint8]]:
+    """A picture of any size, little by little."""
+    band = max(1, _BAND // rows.shape[2])
+    for top in range(0, rows.shape[1], band):
+        above = rows[:, top - 1] if top else np.zeros_like(rows[:, 0])
+        yield _as_kept(rows[:, top : top + band], above, kind, depth)[0]
+
+
+def _as_kept(
+    rows: NDArray[np.uint8], above: NDArray[np.uint8], kind: int, depth: int
 ) -> NDArray[np.uint8]:
     """Rows as a PNG keeps them: each begins with its filter, and holds differences."""
-    made = np.empty((len(rows), rows.shape[1] + 1), np.uint8)
-    made[:, 0], kept = filter_type, made[:, 1:]
-    if filter_type == _NONE:
+    count, height, width = rows.shape
+    made = np.empty((count, height, width + 1), np.uint8)
+    made[..., 0], kept = kind, made[..., 1:]
+    if kind == _NONE:
         kept[:] = rows
-    elif filter_type == _SUB:
-        kept[:, :depth] = rows[:, :depth]
-        np.subtract(rows[:, depth:], rows[:, :-depth], out=kept[:, depth:])
+    elif kind == _SUB:
+        kept[..., :depth] = rows[..., :depth]
+        np.subtract(rows[..., depth:], rows[..., :-depth], out=kept[..., depth:])
     else:
-        np.subtract(rows[0], above, out=kept[0])
-        np.subtract(rows[1:], rows[:-1], out=kept[1:])
+        np.subtract(rows[:, 0], above, out=kept[:, 0])
+        np.subtract(rows[:, 1:], rows[:, :-1], out=kept[:, 1:])
     return made

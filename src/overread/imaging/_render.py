@@ -240,12 +240,13 @@ def blended(
     if mask.size != image.size:
         mask = mask.resize(image.size, Image.Resampling.NEAREST)
     image = image.convert("RGB")
-    image.paste(image.point(_blend(color, alpha)), mask=mask)
+    image.paste(image.point(blend(color, alpha)), mask=mask)
     return image
 
 
 @lru_cache(16)  # every frame of a clip has the same
-def _blend(color: tuple[int, int, int], alpha: float) -> list[int]:
+def blend(color: tuple[int, int, int], alpha: float) -> list[int]:
+    """What each value of red, of green and of blue becomes where the mask is."""
     return [int((1 - alpha) * v + alpha * c + 0.5) for c in color for v in range(256)]
 
 

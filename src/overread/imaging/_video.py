@@ -109,13 +109,14 @@ def _pixels(frame: Any, reformatter: Any) -> NDArray[np.uint8]:
     if kind.startswith("gray"):
         grey: NDArray[np.uint8] = frame.to_ndarray(format="gray")
         return grey
-    if kind in _PLANAR and all(
-        (chroma.min() >= 127) and chroma.max() <= 129 for chroma in map(_plane, frame.planes[1:])
+    planes = frame.planes if kind in _PLANAR else ()
+    if planes and all(
+        (chroma.min() >= 127) and chroma.max() <= 129 for chroma in map(_plane, planes[1:])
     ):
         # The first plane in 0 to 255, in whole numbers; FFmpeg's conversion takes ten times as
         # long. Broadcast levels, 16 to 235, are stretched; frames that say so, and yuvj formats,
         # hold all 256.
-        luma = _plane(frame.planes[0])
+        luma = _plane(planes[0])
         full = kind.startswith("yuvj") or frame.color_range == _FULL_RANGE
         return luma.copy() if full else _STRETCH[luma]
     colour: NDArray[np.uint8] = reformatter.reformat(frame, format="rgb24").to_ndarray()

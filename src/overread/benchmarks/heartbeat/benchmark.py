@@ -228,12 +228,10 @@ def shown_frames(
     case: HeartbeatCase, start: int, count: int, context: str, root: str
 ) -> Sequence[Any] | None:
     """The frames of a window as a reader saw them, as pixels; None where they cannot be had."""
-    import numpy as np
-
-    from overread.imaging import Films, clip_images
+    from overread.imaging import Films, clip_frames
 
     clip = clip_of(case, tuple(range(start, start + count)), context, root)
     try:
-        return [np.asarray(image) for image in clip_images(clip, Films(0))]
+        return clip_frames(clip, Films(0))
     except oc.BadInput:
         return None
