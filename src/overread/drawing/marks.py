@@ -93,6 +93,7 @@ class _Layer:
     ) -> None:
         self.unit, self.ground, self.aria = unit, ground, aria
         self.mark = {**config.get(unit.kind, {}), **unit.mark}
+        self.ink = config.get("rule", {}).get("color", "black")
         self.elements: list[str] = []
         self.boxes: list[Box] = []
         self.scales: dict[str, Scale | None] = {}
@@ -419,7 +420,7 @@ class _Layer:
             for start, end in ((least, first), (third, most)):
                 self.elements.append(tag("line", [
                     ("transform", f"translate({rounded(start)},{rounded(y)})"),
-                    ("x2", end - start), ("y2", 0.0), ("stroke", "black"),
+                    ("x2", end - start), ("y2", 0.0), ("stroke", self.ink),
                 ]))  # fmt: skip
             path = _box_path(first, y - high / 2, third - first, high)
             span = f"{words.spoken(min(values))} to {words.spoken(max(values))}"

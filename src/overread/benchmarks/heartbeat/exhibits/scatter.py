@@ -222,7 +222,11 @@ def _box_figure(
     beyond = sum(most is not None and row["value"] > most for row in rows)
     gone = f" {beyond} seeds lie beyond the axis." if beyond else ""
     scale: Spec = {"domain": [0, most], "nice": False} if beyond else {"zero": False}
-    x: Spec = {"type": "quantitative", "scale": scale, "axis": {"title": boxes.axis}}
+    x: Spec = {
+        "type": "quantitative",
+        "scale": scale,
+        "axis": {"title": boxes.axis, "labelFlush": False},
+    }
     drawn = [
         _box_panel(panel, lanes, lines.get(panel), x, named=not place)
         for place, panel in enumerate(panels)
