@@ -45,6 +45,9 @@ def figure(spec: dict[str, Any]) -> Figure:
         ({"encoding": {"x": {"field": "value", "type": "temporal"}}}, "values of type temporal"),
         ({"encoding": {"x": {"aggregate": "count"}}}, "channels that reckon"),
         ({"hconcat": []}, "a view that is mark and hconcat"),
+        ({"data": {"values": "a,b"}}, "of another form"),
+        ({"data": {"values": [{"shown": 1, "value": 2}, {"shown": []}]}}, "of another form"),
+        ({"width": "container"}, "of another form"),
     ],
 )
 def test_what_it_does_not_know_it_does_not_draw(more, said):

@@ -53,6 +53,14 @@ _KNOWN: Final = frozenset({
 
 def drawn(spec: Spec) -> str:
     """A specification as an SVG document. Raises NotDrawn for what is not drawn here."""
+    try:
+        return _document(spec)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        # Somebody else's may have any form: what is wrong with it, Vega says.
+        raise NotDrawn(f"a specification of another form ({error})") from error
+
+
+def _document(spec: Spec) -> str:
     config = spec.get("config", {})
     for part, wanted in _LOOKS.items():
         given = config.get(part, {})
@@ -64,32 +72,17 @@ def drawn(spec: Spec) -> str:
     if "title" in spec:
         title = guides.title_of(spec["title"], config.get("title", {}), block.box, block.width)
         block = block.beside(title)
-    elements, box = block.elements, block.box
-    pad = float(spec.get("padding", 5))
+    box, pad = block.box, float(spec.get("padding", 5))
     left, top = ceil(-box.x1) + pad, ceil(-box.y1) + pad
     wide, high = left + ceil(box.x2) + pad, top + ceil(box.y2) + pad
-    ground = spec.get("background", "white")
-    behind = (
-        ""
-        if ground == "transparent"
-        else tag("rect", [("width", wide), ("height", high), ("fill", ground)])
-    )
-    defs = tag("defs", [], "".join(figure.clips)) if figure.clips else ""
-    inside = tag(
-        "g",
-        [
-            ("fill", "none"),
-            ("stroke-miterlimit", 10),
-            ("transform", f"translate({rounded(left)},{rounded(top)})"),
-        ],
-        "".join(elements),
-    )
+    parts = [tag("defs", [], "".join(figure.clips))] if figure.clips else []
+    if (ground := spec.get("background", "white")) != "transparent":
+        parts.append(tag("rect", [("width", wide), ("height", high), ("fill", ground)]))
+    place = ("transform", f"translate({rounded(left)},{rounded(top)})")
+    looks = [("fill", "none"), ("stroke-miterlimit", 10), place]
+    parts.append(tag("g", looks, "".join(block.elements)))
     size = [("width", wide), ("height", high), ("viewBox", f"0 0 {rounded(wide)} {rounded(high)}")]
-    return tag(
-        "svg",
-        [*_NAMESPACES, ("class", "marks"), *size],
-        f"{defs}{behind}{inside}",
-    )
+    return tag("svg", [*_NAMESPACES, ("class", "marks"), *size], "".join(parts))
 
 
 class _Block(NamedTuple):
