@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from isal import isal_zlib
 
-from overread.imaging import _formats as formats
+from overread.imaging.darkroom import PNG
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,7 +50,7 @@ def png(image: Image.Image) -> bytes:
     header = struct.pack(">LLBBBBB", image.width, image.height, 8, colour, 0, 0, 0)
     return b"".join(
         (
-            formats.PNG,
+            PNG,
             *_chunk(b"IHDR", header),
             *_chunk(b"IDAT", b"".join(packed)),
             *_chunk(b"IEND", b""),
