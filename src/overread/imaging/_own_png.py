@@ -37,7 +37,7 @@ def own_png(data: bytes, name: str, operations: Sequence[Operation]) -> bytes | 
     hold(2 * height * row, name)
     whole = is_whole(packed, height, row)
     check_time(name)
-    return sent if whole else None
+    return bytes(sent) if whole else None
 
 
 def sizes(operations: Sequence[Operation]) -> tuple[Size, ...] | None:
