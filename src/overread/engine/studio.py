@@ -132,9 +132,10 @@ def reply_key(
 # ---------------------------------------------------------------- what a reader is shown
 
 _MOST_REFUSED = 1024
-# Bytes of files in a chunk of the plan that are kept for whoever asks for them. Two chunks may
-# wait in line, and what is kept of both must not push itself out: it takes 2.4 times as much.
-_AHEAD = 12_000_000
+# Bytes of files in a chunk of the plan that are kept for whoever asks for them. Two chunks and a
+# half may wait in line, and what is kept of them must not push itself out: it takes 2.4 times as
+# much.
+_AHEAD = 10_000_000
 
 
 class Studio:
