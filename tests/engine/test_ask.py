@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -291,17 +292,29 @@ def test_the_next_chunk_is_named_while_one_is_claimed(store, studio, monkeypatch
     assert overlapped == [True] * 3
 
 
-def test_pictures_that_are_not_there_stop_no_run_that_has_others(tmp_path, store, studio) -> None:
-    """Also where those that are there stand in a chunk that is named and not yet claimed."""
-    Image.new("L", (8, 8)).save(tmp_path / "there.png")
+def test_pictures_that_cannot_be_shown_stop_no_run_that_has_others(
+    tmp_path, store, studio, monkeypatch
+) -> None:
+    """Also where those that can stand in a chunk that is named and not yet claimed."""
+    Image.new("L", (8, 8)).save(tmp_path / "sound.png")
+    (tmp_path / "damaged.png").write_bytes((tmp_path / "sound.png").read_bytes()[:-20])
+    tally, claimed, claim = Tally(), [0], store.claim
 
     def plan() -> Iterator[Trial]:
         for number in range(600):
-            name = "nowhere.png" if number < 224 else "there.png"
+            name = "damaged.png" if number < 224 else "sound.png"
             message = Message("user", (Picture(Source(str(tmp_path), name)), f"question {number}"))
             yield Trial(f"case {number}", {"image": "original"}, Request((message,)))
 
-    tally = go(plan, Scripted(), store, studio)
+    def waits(keys: Sequence[bytes], *more: object) -> object:
+        claimed[0] += 1
+        ends = time.monotonic() + 20
+        while claimed[0] == 4 and tally.failed < 224 and time.monotonic() < ends:
+            time.sleep(0.01)
+        return claim(keys, *more)
+
+    monkeypatch.setattr(store, "claim", waits)
+    go(plan, Scripted(), store, studio, tally=tally)
     assert tally.stopped is None
     assert (tally.planned, tally.answered, tally.failed) == (600, 376, 224)
 

@@ -88,7 +88,7 @@ class _Asking(msgspec.Struct):
     failed: set[bytes] = set()
     alike: set[str] = set()  # kinds of failure of trials that were really tried
     queued: int = 0
-    looked: int = 0  # trials of chunks that were named and taken up
+    looked: int = 0  # trials of chunks that were queued
     whole: bool = False  # the plan has come to its end
     unseen: str = ""
     first_pass: bool = True
@@ -152,10 +152,11 @@ class _Asking(msgspec.Struct):
         try:
             while coming is not None and not self.stop.is_set():
                 items = await coming
-                self.looked = self.tally.planned
+                looked = self.tally.planned
                 coming = self._named(parts)
                 if items:
                     elsewhere = await self._claim(items, queue) or elsewhere
+                self.looked = looked
                 self._stop_if_nothing_is_seen()
                 await asyncio.sleep(0)  # let callers run between chunks that need nothing
         finally:
