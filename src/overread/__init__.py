@@ -3,7 +3,11 @@
 Evaluation software, not a medical device; a passed gate is not a clearance.
 """
 
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
+
+TYPE_CHECKING = False  # typing is not imported for it: see `imaging/darkroom.py`
+if TYPE_CHECKING:
+    from typing import Any
 
 __version__ = "0.1.0"
 __all__ = [

@@ -27,6 +27,12 @@ sys.path[:] = sys.argv[3:]
 from runpy import run_module
 run_module(sys.argv[1], run_name="__main__", alter_sys=True)
 """
+# For a module of few imports whose `main` it is, without those of `runpy` and of `site`.
+_LEAN_PROGRAM = """
+import sys
+sys.path[:] = sys.argv[3:]
+__import__(sys.argv[1], fromlist=["main"]).main()
+"""
 
 
 class Beside:
@@ -34,25 +40,7 @@ class Beside:
 
     def __init__(self, module: str) -> None:
         """Start it. Raises OSError where no process can be started."""
-        ours, theirs = os.pipe()  # standard output is for what should not be printed
-        try:
-            self._process = subprocess.Popen(  # noqa: S603
-                [*_interpreter(), "-c", _PROGRAM, module, str(theirs), *_import_path()],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                pass_fds=(theirs,),
-                process_group=0,  # a Ctrl-C is for whoever asks
-            )
-        except BaseException:
-            os.close(ours)
-            raise
-        finally:
-            os.close(theirs)
-        messages, answers = self._process.stdin, open(ours, "rb")  # noqa: SIM115
-        assert messages is not None
-        for pipe in (messages, answers):
-            _widen(pipe)
+        self._process, messages, answers = started(module)
         self._messages, self._answers = messages, answers
         # One that writes and one that reads, so that a message waits there when one is answered.
         self._writer = ThreadPoolExecutor(1, thread_name_prefix=f"to {module}")
@@ -65,6 +53,37 @@ class Beside:
         """The answer when it is there; empty where the process is gone."""
         self._writer.submit(_write, self._messages, message)
         return self._reader.submit(_read, self._answers)
+
+
+def started(
+    module: str, *, lean: bool = False
+) -> tuple[subprocess.Popen[bytes], IO[bytes], IO[bytes]]:
+    """A module run as a program, the pipe it reads and the one it writes to, wide ones.
+
+    That one has the number that is its second argument. Raises OSError where no process can be
+    started.
+    """
+    ours, theirs = os.pipe()  # standard output is for what should not be printed
+    words = [*_interpreter(), *(["-S"] if lean else []), "-c", _LEAN_PROGRAM if lean else _PROGRAM]
+    try:
+        process = subprocess.Popen(  # noqa: S603
+            [*words, module, str(theirs), *_import_path()],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=(theirs,),
+            process_group=0,  # a Ctrl-C is for whoever asks
+        )
+    except BaseException:
+        os.close(ours)
+        raise
+    finally:
+        os.close(theirs)
+    messages, answers = process.stdin, open(ours, "rb")  # noqa: SIM115
+    assert messages is not None
+    for pipe in (messages, answers):
+        _widen(pipe)
+    return process, messages, answers
 
 
 def serve(answer: Callable[[bytes], bytes]) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 
@@ -266,6 +268,57 @@ def test_a_text_only_reader_never_receives_pixels_nor_has_them_rendered(store, s
 
 
 @pytest.mark.slow
+def test_the_next_chunk_is_named_while_one_is_claimed(store, studio, monkeypatch) -> None:
+    """Else whoever looks at its pictures waits for the store."""
+    begun, claimed, overlapped = threading.Semaphore(0), [0], []
+    digest, claim = studio.digest, store.claim
+
+    async def begins(requests: list[Request]) -> bool:
+        begun.release()
+        return await digest(requests)
+
+    def waits(keys: Sequence[bytes], *more: object) -> object:
+        claimed[0] += 1
+        begun.acquire(timeout=20)
+        if claimed[0] < 4:  # there are chunks of 32, 64, 128 and 16
+            overlapped.append(begun.acquire(timeout=20))
+            begun.release()
+        return claim(keys, *more)
+
+    monkeypatch.setattr(studio, "digest", begins)
+    monkeypatch.setattr(store, "claim", waits)
+    tally = go(questions(240), Scripted(), store, studio)
+    assert (tally.planned, tally.answered) == (240, 240)
+    assert overlapped == [True] * 3
+
+
+def test_pictures_that_cannot_be_shown_stop_no_run_that_has_others(
+    tmp_path, store, studio, monkeypatch
+) -> None:
+    """Also where those that can stand in a chunk that is named and not yet claimed."""
+    Image.new("L", (8, 8)).save(tmp_path / "sound.png")
+    (tmp_path / "damaged.png").write_bytes((tmp_path / "sound.png").read_bytes()[:-20])
+    tally, claimed, claim = Tally(), [0], store.claim
+
+    def plan() -> Iterator[Trial]:
+        for number in range(600):
+            name = "damaged.png" if number < 224 else "sound.png"
+            message = Message("user", (Picture(Source(str(tmp_path), name)), f"question {number}"))
+            yield Trial(f"case {number}", {"image": "original"}, Request((message,)))
+
+    def waits(keys: Sequence[bytes], *more: object) -> object:
+        claimed[0] += 1
+        ends = time.monotonic() + 20
+        while claimed[0] == 4 and tally.failed < 224 and time.monotonic() < ends:
+            time.sleep(0.01)
+        return claim(keys, *more)
+
+    monkeypatch.setattr(store, "claim", waits)
+    go(plan, Scripted(), store, studio, tally=tally)
+    assert tally.stopped is None
+    assert (tally.planned, tally.answered, tally.failed) == (600, 376, 224)
+
+
 def test_two_runs_on_one_store_ask_nothing_twice(tmp_path: Path) -> None:
     place = tmp_path / "store.sqlite"
     readers = [Scripted(delay=0.002), Scripted(delay=0.003)]

@@ -27,6 +27,8 @@ from overread.engine.studio import Slot, Studio, digests, reply_key, request_dig
 T = TypeVar("T")
 
 _CHUNK = 256
+# Trials that wait for a caller. Few, for two chunks wait behind them.
+_QUEUE = 64
 # What may wait to be committed before callers wait, and what is committed without waiting for more:
 # so many replies, or so many characters of them.
 _PENDING, _PENDING_SIZE = 4096, 1 << 25
@@ -86,6 +88,7 @@ class _Asking(msgspec.Struct):
     failed: set[bytes] = set()
     alike: set[str] = set()  # kinds of failure of trials that were really tried
     queued: int = 0
+    looked: int = 0  # trials of chunks that were queued
     whole: bool = False  # the plan has come to its end
     unseen: str = ""
     first_pass: bool = True
@@ -113,7 +116,7 @@ class _Asking(msgspec.Struct):
 
     async def one_pass(self) -> bool:
         """Plan, ask, commit. True when another process still holds some of the trials."""
-        queue: Queue = asyncio.Queue(_CHUNK)
+        queue: Queue = asyncio.Queue(_QUEUE)
         crew = self.crew
         async with asyncio.TaskGroup() as group:
             committer = group.create_task(self._commit_groups())
@@ -138,35 +141,56 @@ class _Asking(msgspec.Struct):
             await self._in_writer(self.store.beat)
 
     async def _fill(self, queue: Queue) -> bool:
-        """Queue what is ours to ask, then an end for each worker."""
+        """Queue what is ours to ask, then an end for each worker.
+
+        While a chunk is claimed and queued the next is named: whoever looks at its pictures need
+        not wait for the store.
+        """
         elsewhere = False
-        for chunk in chunks(self.plan(), _CHUNK, first=32):
-            if self.stop.is_set():
-                break
-            items = await self._keyed(chunk)
-            if items:
-                keys = [item.key for item in items]
-                claimed = await self._in_writer(self.store.claim, keys, self.asker)
-                elsewhere = elsewhere or bool(claimed.elsewhere)
-                # What another process is asking will have been kept when this run ends.
-                if self.first_pass:
-                    self.tally.shared += claimed.lately
-                    self.tally.kept += len(claimed.answered) - claimed.lately
-                    self.tally.kept += len(claimed.elsewhere)
-                self.queued += len(claimed.ours)
-                for item in items:
-                    if item.key in claimed.ours:
-                        await queue.put(item)
-                    else:
-                        self._let_go([item.key])
-            self._stop_if_nothing_is_seen()
-            await asyncio.sleep(0)  # let callers run between chunks that need nothing
-        else:
+        parts = chunks(self.plan(), _CHUNK, first=32)
+        coming = self._named(parts)
+        try:
+            while coming is not None and not self.stop.is_set():
+                items = await coming
+                looked = self.tally.planned
+                coming = self._named(parts)
+                if items:
+                    elsewhere = await self._claim(items, queue) or elsewhere
+                self.looked = looked
+                self._stop_if_nothing_is_seen()
+                await asyncio.sleep(0)  # let callers run between chunks that need nothing
+        finally:
+            if coming is not None:
+                coming.add_done_callback(lambda done: done.cancelled() or done.exception())
+                coming.cancel()
+        if coming is None:
             self.whole = True
             self._stop_if_nothing_is_seen()
         for _ in range(self.crew.size):
             await queue.put(None)
         return elsewhere
+
+    def _named(self, parts: Iterator[list[Trial]]) -> asyncio.Task[list[Wanted]] | None:
+        """The trials of the next chunk, when they are named; None after the last."""
+        chunk = next(parts, None)
+        return None if chunk is None else asyncio.ensure_future(self._keyed(chunk))
+
+    async def _claim(self, items: list[Wanted], queue: Queue) -> bool:
+        """Queue those that are ours to ask; whether another process is asking any."""
+        keys = [item.key for item in items]
+        claimed = await self._in_writer(self.store.claim, keys, self.asker)
+        # What another process is asking will have been kept when this run ends.
+        if self.first_pass:
+            self.tally.shared += claimed.lately
+            self.tally.kept += len(claimed.answered) - claimed.lately
+            self.tally.kept += len(claimed.elsewhere)
+        self.queued += len(claimed.ours)
+        for item in items:
+            if item.key in claimed.ours:
+                await queue.put(item)
+            else:
+                self._let_go([item.key])
+        return bool(claimed.elsewhere)
 
     async def _keyed(self, chunk: list[Trial]) -> list[Wanted]:
         """The trials of a chunk that are not under way, each key once."""
@@ -264,7 +288,7 @@ class _Asking(msgspec.Struct):
     def _stop_if_nothing_is_seen(self) -> None:
         """An unseen file is its trial's own trouble; a chunk of nothing else is the run's."""
         tally = self.tally
-        looked = self.whole or tally.planned >= _CHUNK
+        looked = self.whole or self.looked >= _CHUNK
         nothing = tally.kept == 0 and set(tally.reasons) == {"picture"}
         if looked and nothing and len(self.failed) >= min(self.queued, _CHUNK):
             self._stop_if_alike(self.unseen, tally.failed)

@@ -36,6 +36,9 @@ _GATHER = 0.01  # an answer waits so long for others: a message costs as much as
 class _Unkept:
     """In place of a store: digests of files are kept by who started the run."""
 
+    def has_sources(self) -> bool:
+        return False
+
     def source(self, path: str, size: int, mark: int) -> None:
         return None
 

@@ -197,6 +197,9 @@ class ReplyStore(Protocol):
 
     # ------------------------------------------------------------ digests of files of this machine
 
+    def has_sources(self) -> bool:
+        """Whether any digest is kept."""
+
     def source(self, path: str, size: int, mark: int) -> bytes | None:
         """The kept digest of a file, if the file has not changed since."""
 

@@ -600,6 +600,11 @@ class Store(Enrolled):
 
     # ------------------------------------------------------------ source digests
 
+    def has_sources(self) -> bool:
+        """Whether any digest is kept."""
+        with self._read_lock:
+            return bool(_number(self._read, "SELECT EXISTS (SELECT 1 FROM sources)"))
+
     def source(self, path: str, size: int, mark: int) -> bytes | None:
         """The kept digest of a file, if the file has not changed since.
 
@@ -611,8 +616,11 @@ class Store(Enrolled):
         return row[0] if row and isinstance(row[0], bytes) else None
 
     def keep_sources(self, rows: Sequence[tuple[str, int, int, bytes, int]]) -> None:
-        """Remember (path, size, mark, digest, dataset)."""
-        with self._lock, self._writing():
+        """Remember (path, size, mark, digest, dataset).
+
+        Without waiting for the disk: what is lost with the power is read again.
+        """
+        with self._lock, self._loosely(), self._writing():
             insert(self._write, "INSERT OR REPLACE INTO sources VALUES", rows)
 
     # ------------------------------------------------------------ forgetting

@@ -308,6 +308,9 @@ class ServedStore(Enrolled):
 
     # ------------------------------------------------------------ digests of files of this machine
 
+    def has_sources(self) -> bool:
+        return self._digests is not None and self._digests.has_sources()
+
     def source(self, path: str, size: int, mark: int) -> bytes | None:
         if self._digests is not None:
             return self._digests.source(path, size, mark)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import functools
 import os
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -31,9 +30,9 @@ from overread.case import (
     ShownClip,
     Source,
 )
-from overread.engine.darkroom import Darkroom
-from overread.imaging import RENDERER, Cache, Place, is_archive, may_stand, place, stamp
-from overread.imaging.darkroom import Looked, Order
+from overread.engine.darkroom import Darkroom, Looked
+from overread.imaging import RENDERER, Cache, Place, is_archive, may_stand, place, sizes, stamp
+from overread.imaging.darkroom import SMALL
 
 # ---------------------------------------------------------------- names
 #
@@ -133,9 +132,10 @@ def reply_key(
 # ---------------------------------------------------------------- what a reader is shown
 
 _MOST_REFUSED = 1024
-# Bytes of files in a chunk of the plan that are kept for whoever asks for them. Two chunks may
-# wait in line, and what is kept of both must not push itself out: it takes 2.4 times as much.
-_AHEAD = 12_000_000
+# Bytes of files in a chunk of the plan that are kept for whoever asks for them. Two chunks and a
+# half may wait in line, and what is kept of them must not push itself out: it takes 2.4 times as
+# much.
+_AHEAD = 10_000_000
 
 
 class Studio:
@@ -154,7 +154,7 @@ class Studio:
         self._opening: dict[Source | Inline, asyncio.Future[Shown | ShownClip]] = {}
         self._refused: dict[bytes, str] = {}
         self._darkroom = Darkroom()
-        self._not_as_they_stand: set[Source] = set()  # by what the darkroom said
+        self._not_as_they_stand: set[Source | Inline] = set()  # by what the darkroom said
 
     async def show(
         self, request: Request, digest: bytes, pictures: Mapping[Slot, bytes]
@@ -200,33 +200,31 @@ class Studio:
         """
         sources, darkroom = self.sources, self._darkroom
         standing = {p.source: p for request in requests for p in request.pictures if may_stand(p)}
-        lacking = await asyncio.get_running_loop().run_in_executor(
-            self.pool, sources.lacking, unknown
-        )
-        room = _AHEAD
-        looked: deque[tuple[Source, Place, Picture | None, asyncio.Future[Looked]]] = deque()
-        for source, at in lacking.items():
-            if at.digest:
-                unknown.discard(source)
-            elif darkroom.takes(source, at.size):
-                picture = standing.get(source) if at.size <= room else None
-                room -= 0 if picture is None else at.size
-                sizing = None if picture is None else picture.operations
-                coming = darkroom.look(Order(source.root, source.name, sizing), at.size)
-                looked.append((source, at, picture, coming))
-        while looked:  # none is held longer than until it is here
-            source, at, picture, coming = looked.popleft()
-            found = await coming
-            if not found.source or (found.size, found.mark) != (at.size, at.mark):
-                continue  # not to be read, or another file by now
-            sources.take(source, at, found.source)
+        if sources.some_kept:
+            unknown -= await asyncio.get_running_loop().run_in_executor(
+                self.pool, sources.recalled, unknown
+            )
+        files = [source for source in unknown if darkroom.takes(source)]
+        pictures = [standing.get(source) for source in files]
+
+        def took(number: int, found: Looked) -> None:
+            if found.at is None:
+                return
+            source, picture = files[number], pictures[number]
+            sources.take(source, found.at)
             unknown.discard(source)
             if picture is None:
-                continue
-            if found.own:
-                self.cache.get(picture_digest(picture, sources), found.shown)
+                return
+            if found.shown:
+                self.cache.put(picture_digest(picture, sources), found.shown)
             elif len(self._not_as_they_stand) < _MOST:
-                self._not_as_they_stand.add(source)
+                self._not_as_they_stand.add(picture.source)
+
+        orders = [
+            (source, None if picture is None else sizes(picture.operations))
+            for source, picture in zip(files, pictures, strict=True)
+        ]
+        await darkroom.look(orders, took, _AHEAD)
 
     async def _rendered_once(self, picture: Slot, key: bytes) -> Shown | ShownClip:
         """Render in a thread; those who ask meanwhile await it without a thread of their own.
@@ -256,15 +254,27 @@ class Studio:
             self._not_as_they_stand.discard(source)
         elif isinstance(picture, Picture) and isinstance(source, Source) and may_stand(picture):
             size = self.sources.size(source)
-            if size is not None and self._darkroom.takes(source, size):
-                order = Order(source.root, source.name, picture.operations)
-                looked = await self._darkroom.look(order, size)
-                # What is sent is what the key names, whichever file stands there by now.
-                if looked.own and picture_digest(picture, lambda _: looked.source) == key:
-                    return self.cache.get(key, looked.shown)
+            if size is not None and size <= SMALL and self._darkroom.takes(source):
+                shown = await self._as_it_stands(picture, key)
+                if shown is not None:
+                    return shown
         return await asyncio.get_running_loop().run_in_executor(
             self.pool, self.cache.get, key, lambda: self._rendered(picture, key)
         )
+
+    async def _as_it_stands(self, picture: Picture, key: bytes) -> Shown | ShownClip | None:
+        """What the darkroom has of it, if that is what the key names, whatever stands there now."""
+        found = Looked()
+
+        def took(_: int, looked: Looked) -> None:
+            nonlocal found
+            found = looked
+
+        await self._darkroom.look([(picture.source, sizes(picture.operations))], took)
+        at, shown = found
+        if at is None or shown is None or picture_digest(picture, lambda _: at.digest) != key:
+            return None
+        return self.cache.put(key, shown)
 
     def _made(self, picture: Slot, key: bytes, done: asyncio.Future[Shown | ShownClip]) -> None:
         self._making.pop(key, None)
@@ -314,6 +324,7 @@ _MOST_NEAR = 1_024
 class Shelf(Protocol):
     """Where digests are kept: the store."""
 
+    def has_sources(self) -> bool: ...
     def source(self, path: str, size: int, mark: int) -> bytes | None: ...
     def keep_sources(self, rows: Sequence[tuple[str, int, int, bytes, int]]) -> None: ...
 
@@ -328,6 +339,8 @@ class Sources:
         # Members of an archive and pictures held in memory, which neither disk nor store must tell.
         self._near: dict[Source | Inline, Place] = {}
         self._fresh: list[tuple[str, int, int, bytes, int]] = []
+        # Whether the store may know what is not known here: where it was empty, none is looked up.
+        self.some_kept = store.has_sources()
 
     def __call__(self, source: Source | Inline) -> bytes:
         """The digest; reads the file if it must. Raises BadInput for a file that is not there."""
@@ -339,21 +352,20 @@ class Sources:
             with suppress(BadInput):
                 self(source)
 
-    def lacking(self, sources: Iterable[Source | Inline]) -> dict[Source, Place]:
-        """Where those files among these stand that are there, with the digests that are known."""
-        found = {}
+    def recalled(self, sources: Iterable[Source | Inline]) -> set[Source | Inline]:
+        """Those among these whose digests were kept, and whose files have not changed since."""
+        found: set[Source | Inline] = set()
         for source in sources:
-            if isinstance(source, Source):
-                with suppress(BadInput):
-                    found[source] = self._looked_up(source)
+            with suppress(BadInput):
+                if self._looked_up(source).digest:
+                    found.add(source)
         return found
 
-    def take(self, source: Source | Inline, at: Place, digest: bytes) -> Place:
+    def take(self, source: Source | Inline, at: Place) -> Place:
         """Know the digest of a file that stands there."""
-        self._fresh.append((at.kept_as, at.size, at.mark, digest, self._dataset))
-        file = msgspec.structs.replace(at, digest=digest)
-        self._remember(source, file)
-        return file
+        self._fresh.append((at.kept_as, at.size, at.mark, at.digest, self._dataset))
+        self._remember(source, at)
+        return at
 
     def size(self, source: Source) -> int | None:
         """Bytes of the file that holds it, if that is known without looking at it."""
@@ -405,7 +417,8 @@ class Sources:
         if file is None:
             file = self._looked_up(source)
             if not file.digest:
-                file = self.take(source, file, imaging.digest(source))
+                named = msgspec.structs.replace(file, digest=imaging.digest(source))
+                file = self.take(source, named)
         return file
 
     def _looked_up(self, source: Source | Inline) -> Place:
@@ -415,7 +428,8 @@ class Sources:
         else:
             file = place(source)
             if not file.digest:  # members of an archive have one, by its index
-                kept = self._store.source(file.kept_as, file.size, file.mark)
+                at = (file.kept_as, file.size, file.mark)
+                kept = self._store.source(*at) if self.some_kept else None
                 file = msgspec.structs.replace(file, digest=kept or b"")
         if file.digest:
             self._remember(source, file)
@@ -437,6 +451,7 @@ class Sources:
         known, most = (self._known, _MOST) if file.kept_as else (self._near, _MOST_NEAR)
         if len(known) >= most:
             known.clear()  # flat memory; the store still knows them
+            self.some_kept = True
         known[source] = file
 
 

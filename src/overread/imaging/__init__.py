@@ -7,7 +7,11 @@ Pillow, numpy, pydicom and PyAV are imported on first use, so that `import overr
 quick.
 """
 
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
+
+TYPE_CHECKING = False  # importing typing takes as long as all else that the darkroom does first
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = [
     "ENCODER",
@@ -50,6 +54,7 @@ __all__ = [
     "overlap_fraction",
     "pixels",
     "place",
+    "place_named",
     "probe_dicom",
     "probe_nifti",
     "probe_video",
@@ -58,6 +63,7 @@ __all__ = [
     "render_film",
     "render_frames",
     "rescale_box",
+    "sizes",
     "stamp",
     "within_square",
 ]
@@ -80,7 +86,7 @@ if TYPE_CHECKING:
     )
     from overread.imaging._budget import Cache
     from overread.imaging._clips import Films, clip_frames, masks_of, render_clip, render_frames
-    from overread.imaging._files import check_there, digest, locate, place, stamp
+    from overread.imaging._files import check_there, digest, locate, place, place_named, stamp
     from overread.imaging._headers import (
         YEARS_OF,
         DicomFacts,
@@ -96,6 +102,7 @@ if TYPE_CHECKING:
         probe_video,
     )
     from overread.imaging._nifti import nifti_package
+    from overread.imaging._own_png import sizes
     from overread.imaging._render import (
         ENCODER,
         RENDERER,
@@ -117,10 +124,11 @@ _MODULES = {
     "mirrored_share overlap overlap_fraction rescale_box within_square",
     "_budget": "Cache",
     "_clips": "Films clip_frames masks_of render_clip render_frames",
-    "_files": "check_there digest locate place stamp",
+    "_files": "check_there digest locate place place_named stamp",
     "_headers": "YEARS_OF DicomFacts Footage Unplayable bare_message check_masks dicom_facts "
     "film_size is_dicom probe_dicom probe_nifti probe_video",
     "_nifti": "nifti_package",
+    "_own_png": "sizes",
     "_render": "ENCODER RENDERER Opened has_film may_stand open_image pixels render render_film",
     "_video": "lossless_clip",
 }

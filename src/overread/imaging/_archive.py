@@ -24,6 +24,7 @@ from overread.case import BadInput
 from overread.imaging._budget import BARE, budgeted, hold, inflated, make_room
 from overread.imaging._dicom_file import shown_as_dicom
 from overread.imaging._formats import unreadable_refused
+from overread.imaging.darkroom import mark_of
 
 # Larger than any single picture we can show; a guard against pointing at an archive by mistake.
 MOST_BYTES = 1 << 29
@@ -156,16 +157,6 @@ def looked_at(path: str | Path, suffix: str) -> os.stat_result | None:
     except (OSError, ValueError):
         return None
     return found if stat.S_ISREG(found.st_mode) else None
-
-
-def mark_of(found: os.stat_result) -> int:
-    """By what, beside its size, a file is known to be the same, as one number.
-
-    The time of the last change of its inode cannot be set: it tells a file that was written anew
-    with the size and time it had. Another inode is another file under the name.
-    """
-    said = f"{found.st_mtime_ns}\0{found.st_ctime_ns}\0{found.st_ino}"
-    return int.from_bytes(sha256(said.encode()).digest()[:7])
 
 
 def archive(path: str | Path, found: os.stat_result | None = None) -> Archive:

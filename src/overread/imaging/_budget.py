@@ -227,6 +227,14 @@ class LastUsed(Generic[_T]):
         future.set_result(made)
         return made
 
+    def put(self, key: Hashable, made: _T) -> _T:
+        """Keep a thing that is there already; one that was kept under this key stays."""
+        with self._lock:
+            if (kept := self._found(key)) is not None:
+                return kept
+            self._keep(key, made)
+        return made
+
     def peek(self, key: Hashable) -> _T | None:
         """The thing of this key if it is kept: never waits, never makes."""
         with self._lock:

@@ -44,6 +44,7 @@ from overread.imaging._render import (
     open_mask,
 )
 from overread.imaging._video import container_of, decode_video, movie
+from overread.imaging.darkroom import MOST_PIXELS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -144,7 +145,7 @@ def bare_sheet(images: Sequence[Image.Image]) -> Image.Image:
     across = math.ceil(math.sqrt(len(images)))
     grey = all(image.mode == "L" for image in images)
     size = (across * width, -(-len(images) // across) * height)
-    if size[0] * size[1] > formats.MOST_PIXELS:
+    if size[0] * size[1] > MOST_PIXELS:
         raise BadInput(f"{len(images)} frames of {width} x {height} are too many for one sheet.")
     sheet = Image.new("L" if grey else "RGB", size)
     for number, image in enumerate(images):
@@ -179,7 +180,7 @@ def contact_sheet(images: Sequence[Image.Image]) -> Image.Image:
     across = min(across, len(images))
     down = -(-len(images) // across)
     size = (across * (width + _GAP) + _GAP, down * (height + band + _GAP) + _GAP)
-    if size[0] * size[1] > formats.MOST_PIXELS:
+    if size[0] * size[1] > MOST_PIXELS:
         raise BadInput(
             f"a sheet of {len(images)} frames of {width} x {height} would have {size[0]} x "
             f"{size[1]} pixels. Resize the frames, or show them as images."

@@ -11,11 +11,12 @@ import time
 from pathlib import Path
 
 from overread.case import BadInput, Inline, Source
-from overread.imaging._archive import MOST_BYTES, Archive, Place, archive, looked_at, mark_of
+from overread.imaging._archive import MOST_BYTES, Archive, Place, archive, looked_at
 from overread.imaging._budget import hold
 from overread.imaging._dicom_file import looks_like_dicom, shown_as_dicom
 from overread.imaging._formats import unreadable_refused
 from overread.imaging._parquet import Rows, rows
+from overread.imaging.darkroom import mark_of
 
 # As many as an hour of a clip's masks; a guard against pointing at a whole data set.
 MOST_IMAGES = 100_000
@@ -32,21 +33,8 @@ def locate(source: Source, *, folder: bool = False) -> Path:
     What lies inside an archive has no path of its own: clips and folders of masks must be files.
     """
     root, name = source.root, source.name
-    if looked_at(root, ".zip") or looked_at(root, ".parquet"):
-        raise BadInput(
-            f"{name!r} lies inside {root!r}; clips and masks are not read from archives. Unpack it "
-            "and give its folder."
-        )
-    if "\0" in name or "\0" in root:
-        raise BadInput(f"{name!r}: a file name cannot hold a NUL byte. Mend the name.")
-    if os.path.isabs(name) or ".." in name.split("/"):
-        raise BadInput(
-            f"{name!r} leaves its data root; names are relative to the root, without '..'. "
-            "Mend the name or choose another root."
-        )
-    above, _, file = name.rpartition("/")
     try:
-        path = os.path.join(_real_folder(root, above), file)
+        path = place_named(source)[1]
         kind = os.lstat(path).st_mode
         if stat.S_ISLNK(kind):
             path = os.path.realpath(path)
@@ -67,6 +55,29 @@ def locate(source: Source, *, folder: bool = False) -> Path:
     if not stat.S_ISREG(kind):
         raise BadInput(f"{name!r} below {root!r} is not a file. Name an image file.")
     return Path(path)
+
+
+def place_named(source: Source) -> tuple[str, str]:
+    """The real folder of a root, and where the file would be, whose own folder is below it.
+
+    Nobody has looked whether it is there, or a link to somewhere else. Raises as `locate` does for
+    a name that is none, OSError and ValueError for a folder that cannot be reached.
+    """
+    root, name = source.root, source.name
+    if looked_at(root, ".zip") or looked_at(root, ".parquet"):
+        raise BadInput(
+            f"{name!r} lies inside {root!r}; clips and masks are not read from archives. Unpack it "
+            "and give its folder."
+        )
+    if "\0" in name or "\0" in root:
+        raise BadInput(f"{name!r}: a file name cannot hold a NUL byte. Mend the name.")
+    if os.path.isabs(name) or ".." in name.split("/"):
+        raise BadInput(
+            f"{name!r} leaves its data root; names are relative to the root, without '..'. "
+            "Mend the name or choose another root."
+        )
+    above, _, file = name.rpartition("/")
+    return _real_folder(root, ""), os.path.join(_real_folder(root, above), file)
 
 
 @functools.lru_cache(4096)
@@ -209,23 +220,16 @@ def read(source: Source | Inline) -> bytes:
         except BadInput:
             _lately.pop(source.root, None)  # whoever tries again finds it as it is then
             raise
-    return read_file(source)[1]
-
-
-def read_file(source: Source, at_most: int = MOST_BYTES) -> tuple[Place, bytes]:
-    """The bytes of a file below a folder, and where and how it stood when it was opened."""
     path = locate(source)
     with unreadable_refused(source.name), open(path, "rb", buffering=0) as file:
-        found = os.fstat(file.fileno())
-        size = found.st_size
-        if size > at_most:
+        size = os.fstat(file.fileno()).st_size
+        if size > MOST_BYTES:
             raise BadInput(
                 f"{source.name}: {size} bytes is too large for one picture (at most "
-                f"{at_most}). Name an image file."
+                f"{MOST_BYTES}). Name an image file."
             )
         hold(size, source.name)
-        at = Place(str(path), size, mark_of(found), str(path))
-        return at, file.read(size)  # with room for no more: clearing that takes longer than reading
+        return file.read(size)  # with room for no more: clearing that takes longer than reading
 
 
 def digest(source: Source | Inline) -> bytes:

@@ -16,9 +16,7 @@ from typing import NamedTuple, NoReturn
 
 from overread.case import BadInput
 from overread.imaging._budget import hold
-
-# Pillow's own threshold for suspecting a decompression bomb: below it Pillow never warns.
-MOST_PIXELS = 89_478_485
+from overread.imaging.darkroom import MOST_CHUNKS, MOST_PIXELS, PNG, exif_orientation
 
 
 class Plain(NamedTuple):
@@ -101,29 +99,9 @@ def refuse_beyond(name: str, wanted: Collection[int], count: int) -> None:
         )
 
 
-def exif_orientation(exif: bytes) -> int:
-    """Tag 0x0112 of an EXIF block, 1 (upright) where it is absent or makes no sense."""
-    order = {b"II": "<", b"MM": ">"}.get(exif[:2])
-    if order is None:
-        return 1
-    try:
-        (at,) = struct.unpack_from(order + "L", exif, 4)
-        (entries,) = struct.unpack_from(order + "H", exif, at)
-        for entry in range(entries):
-            tag, kind, count, value = struct.unpack_from(order + "HHLH", exif, at + 2 + entry * 12)
-            if tag == 0x0112:
-                return value if (kind, count) == (3, 1) and 1 <= value <= 8 else 1
-    except struct.error:
-        pass
-    return 1
-
-
 # -------------------------------------------------------- PNG, down to the chunks that hold pixels
 
-PNG = b"\x89PNG\r\n\x1a\n"
 _GREY, _PALETTE, _GREY_ALPHA = 0, 3, 4
-# Of 8 kB each, as most are written, as many as fit a gigabyte. Pillow walks them one by one.
-_MOST_CHUNKS = 1 << 17
 
 
 def strip_png(data: bytes, name: str) -> Plain:
@@ -138,7 +116,7 @@ def strip_png(data: bytes, name: str) -> Plain:
     check_size(width, height, name)
     kept, orientation, at = io.BytesIO(), 1, len(PNG)
     kept.write(PNG)
-    for _ in range(_MOST_CHUNKS):
+    for _ in range(MOST_CHUNKS):
         if at + 12 > len(data):
             refuse_damaged(name, "the PNG has no end")
         (length,) = struct.unpack_from(">L", data, at)
@@ -154,7 +132,7 @@ def strip_png(data: bytes, name: str) -> Plain:
         if kind == b"IEND":
             return Plain(kept.getvalue(), orientation, bits, grey=colour in (_GREY, _GREY_ALPHA))
         at = end
-    raise BadInput(f"{name}: a PNG of over {_MOST_CHUNKS} chunks. Save it anew.")
+    raise BadInput(f"{name}: a PNG of over {MOST_CHUNKS} chunks. Save it anew.")
 
 
 # ------------------------------------------------------- WebP, down to the chunks that hold pixels

@@ -21,7 +21,7 @@ from overread.case import BadInput, Source
 from overread.files import open_file, whole
 from overread.imaging._budget import budgeted, check_time
 from overread.imaging._dicom_file import header_file
-from overread.imaging._formats import MOST_PIXELS
+from overread.imaging.darkroom import MOST_PIXELS
 
 # ---------------------------------------------------------------- films
 

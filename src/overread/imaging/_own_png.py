@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
-
-from isal import isal_zlib
-from isal.igzip_lib import IsalError
+from typing import TYPE_CHECKING
 
 from overread.case import Operation, Resize, Within
-from overread.imaging import _formats as formats
 from overread.imaging._budget import budgeted, check_time, hold
+from overread.imaging.darkroom import fits, is_whole, plain_png
 
-_GREY, _RGB = 0, 2  # as the header of a PNG counts colours
+if TYPE_CHECKING:
+    from overread.imaging.darkroom import Size
 
 
 @budgeted
@@ -26,56 +24,31 @@ def own_png(data: bytes, name: str, operations: Sequence[Operation]) -> bytes | 
     of them is off the answer is None, and whoever decodes it says what is wrong with it. So is it
     for a file that is larger than its pixels.
     """
-    if not data.startswith(formats.PNG) or data[128:132] == b"DICM" or len(data) < 33:
+    asked = sizes(operations)
+    if asked is None or data[128:132] == b"DICM":
         return None
-    width, height, *kind = struct.unpack_from(">LLBBBBB", data, 16)
-    if kind not in ([8, _GREY, 0, 0, 0], [8, _RGB, 0, 0, 0]):
+    hold(len(data), name)
+    plain = plain_png(data)
+    if plain is None:
         return None
-    if not all(_leaves(operation, width, height) for operation in operations):
+    sent, packed, width, height, row = plain
+    if not all(fits(size, width, height) for size in asked):
         return None
-    plain = formats.strip_png(data, name)
-    if plain.orientation != 1:
-        return None
-    row = 1 + width * (3 if kind[1] == _RGB else 1)
-    if len(plain.data) > height * row:
-        return None
-    hold(len(plain.data) + 2 * height * row, name)
-    packed = _checked_pixels(plain.data)
-    if packed is None:
-        return None
-    inflating = isal_zlib.decompressobj()
-    try:
-        rows = inflating.decompress(packed, height * row + 1)
-    except IsalError:  # type: ignore[misc]  # its stub declares an instance
-        return None
+    hold(2 * height * row, name)
+    whole = is_whole(packed, height, row)
     check_time(name)
-    whole = inflating.eof and not inflating.unused_data and len(rows) == height * row
-    return plain.data if whole and max(rows[::row]) <= 4 else None
+    return bytes(sent) if whole else None
 
 
-def _leaves(operation: Operation, width: int, height: int) -> bool:
-    """Whether an operation leaves every picture of this size as it is."""
-    match operation:
-        case Resize():
-            return (operation.width, operation.height) == (width, height)
-        case Within(px):
-            return max(width, height) <= px
-        case _:
-            return False
-
-
-def _checked_pixels(data: bytes) -> bytes | None:
-    """The deflated rows of a PNG of header, pixels and end alone, all with their checksums."""
-    kinds, packed, at = [], [], len(formats.PNG)
-    while at < len(data):
-        (length,) = struct.unpack_from(">L", data, at)
-        end = at + 8 + length
-        if isal_zlib.crc32(memoryview(data)[at + 4 : end]) != int.from_bytes(data[end : end + 4]):
-            return None
-        kinds.append(data[at + 4 : at + 8])
-        packed.append(data[at + 8 : end])
-        at = end + 4
-    header, *pixels, last = kinds
-    if (header, last) != (b"IHDR", b"IEND") or len(packed[0]) != 13 or packed[-1]:
-        return None
-    return b"".join(packed[1:-1]) if set(pixels) == {b"IDAT"} else None
+def sizes(operations: Sequence[Operation]) -> tuple[Size, ...] | None:
+    """The sizes that are asked for, as `fits` takes them; None where more than a size is."""
+    found: list[Size] = []
+    for operation in operations:
+        match operation:
+            case Resize():
+                found.append((operation.width, operation.height))
+            case Within(px):
+                found.append((px,))
+            case _:
+                return None
+    return tuple(found)

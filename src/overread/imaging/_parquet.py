@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from overread.case import BadInput
-from overread.imaging._archive import MOST_BYTES, Damaged, Place, mark_of, real_path
+from overread.imaging._archive import MOST_BYTES, Damaged, Place, real_path
 from overread.imaging._budget import budgeted, check_time, hold
 from overread.imaging._formats import one_line
+from overread.imaging.darkroom import mark_of
 
 if TYPE_CHECKING:
     import polars as pl

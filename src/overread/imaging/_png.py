@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from isal import isal_zlib
 
-from overread.imaging import _formats as formats
+from overread.imaging.darkroom import PNG
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -72,7 +72,7 @@ def _written(pictures: NDArray[np.uint8]) -> list[bytes]:
     filters = _filters_for(looked_at, rows[:, :-1:step], depth)
     colour = _GREY if depth == 1 else _RGB
     header = struct.pack(">LLBBBBB", width, height, 8, colour, 0, 0, 0)
-    begins, ends = (formats.PNG, *_chunk(b"IHDR", header)), _chunk(b"IEND")
+    begins, ends = (PNG, *_chunk(b"IHDR", header)), _chunk(b"IEND")
     written = []
     for bands, grey in zip(
         _filtered(rows, filters, depth), _are_grey(looked_at, depth), strict=True

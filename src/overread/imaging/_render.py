@@ -21,7 +21,8 @@ from overread.imaging import _formats as formats
 from overread.imaging._budget import ClockedFile, LastUsed, budgeted, hold
 from overread.imaging._dicom_file import looks_like_dicom
 from overread.imaging._files import name_of, place, read
-from overread.imaging._formats import MOST_PIXELS, Plain, damage_refused
+from overread.imaging._formats import Plain, damage_refused
+from overread.imaging.darkroom import MOST_PIXELS, PNG
 
 if TYPE_CHECKING:
     import numpy as np
@@ -344,7 +345,7 @@ def _decode(data: bytes, name: str) -> tuple[ImageFile, Plain] | None:
     kind: type[ImageFile]
     if data[128:132] == b"DICM":  # first of all: its preamble may be a TIFF's
         return None
-    if data.startswith(formats.PNG):
+    if data.startswith(PNG):
         plain, kind = formats.strip_png(data, name), PngImageFile
     elif data.startswith(formats.JPEG):
         plain, kind = formats.strip_jpeg(data, name), JpegImageFile

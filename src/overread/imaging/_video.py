@@ -14,7 +14,8 @@ import numpy as np
 
 from overread.case import BadInput
 from overread.imaging._budget import check_time, hold, time_is_over
-from overread.imaging._formats import MOST_PIXELS, check_size, refuse_beyond, refuse_damaged
+from overread.imaging._formats import check_size, refuse_beyond, refuse_damaged
+from overread.imaging.darkroom import MOST_PIXELS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
