@@ -35,6 +35,7 @@ _MOST_SECONDS: Final = 86_400.0
 _PAGE_OF: Final = "Overread-Reader"
 _NAME: Final = re.compile(r"[0-9a-f]{16}")
 _PICTURE: Final = re.compile(r"[0-9a-f]{16}\.(png|jpg)")
+# Studies of before all pictures were written as PNG have others too.
 _TYPES: Final = {"png": "image/png", "jpg": "image/jpeg"}
 # Its own scripts, styles and pictures; nobody else's, and nothing inline.
 _RULES: Final = {
