@@ -78,6 +78,13 @@ def study_analyse(
                 f"{run} is a run of {benchmark}, and the study of {study.design.benchmark}. Give a "
                 "run over the study's cases."
             )
+    if audit is not None and all(
+        task.kind != "audit" for task in packets.open_study(audit).design.task
+    ):
+        raise BadInput(
+            f"--audit {audit}: this is no audit, a study of what others' readers did not agree on. "
+            'Make one with kind = "audit".'
+        )
     journal = Journal(folder, read_only=True)
     try:
         key = key_of(study, journal, "analyse", early)
@@ -86,7 +93,12 @@ def study_analyse(
         journal.close()
     readings = analysis.readings_of(study, answers, key)
     said = list(consensus.said_of(study, answers, key))
-    final = [] if audit is None else said_in(audit, "analyse", early)[1]
+    final = [] if audit is None else _said_by_auditor(audit, said, early)
+    decided = {
+        at: one.values
+        for at, one in consensus.settled(study, said, key, final).items()
+        if one.audited and one.values
+    }
     people = tuple(name for name in study.design.readers if any(r.reader == name for r in readings))
     # What a model is asked in the same place; of tasks that ask it twice, the first.
     replies = {
@@ -107,7 +119,7 @@ def study_analyse(
     forms = [one for one in readings if one.key.kind not in about_replies]
     measures = [
         *analysis.form_shares(forms),
-        *rankings.win_ratios(forms),
+        *rankings.win_ratios(forms, decided),
         *analysis.agreements(readings),
         *analysis.conditions_apart(readings, margin),
     ]
@@ -152,6 +164,20 @@ def study_analyse(
     )
     _write_privately(folder / "analysis.json", msgspec.json.encode(found, enc_hook=str))
     return found
+
+
+def _said_by_auditor(audit: Path, said: Sequence[Said], early: bool) -> list[Said]:
+    """What an audit decided; refused where it is one of another study."""
+    from overread.study import consensus
+
+    final = said_in(audit, "analyse", early)[1]
+    strange = {consensus.place_of(one) for one in final} - {*map(consensus.place_of, said)}
+    if strange:
+        raise BadInput(
+            f"--audit {audit}: it decides case {min(strange).case}, of which no reader of this "
+            "study said anything. Give the audit of this one."
+        )
+    return final
 
 
 class _Sheet(NamedTuple):
