@@ -224,6 +224,84 @@ def test_the_next_film_is_there_when_the_key_is_let_go(tmp_path, opened, capsys)
     assert took[0] < 150
 
 
+# A drag with the right button, a step a frame: milliseconds of each until it is drawn, and how many
+# pixels were read of a canvas meanwhile.
+DRAG = """async steps => {
+  window.read = [];
+  const get = CanvasRenderingContext2D.prototype.getImageData;
+  CanvasRenderingContext2D.prototype.getImageData = function (x, y, width, height) {
+    window.read.push(width * height);
+    return get.call(this, x, y, width, height);
+  };
+  const stage = document.querySelector(".viewer-stage"), took = [];
+  stage.setPointerCapture = () => {};
+  const tell = (type, x, y) => stage.dispatchEvent(
+    new PointerEvent(type, {pointerId: 1, button: 2, clientX: x, clientY: y, bubbles: true}));
+  tell("pointerdown", 300, 300);
+  for (let step = 1; step <= steps; step++) {
+    const began = performance.now(), painted = new MessageChannel();
+    tell("pointermove", 300 - 4 * step, 300 + step);
+    await new Promise(done => {
+      painted.port1.onmessage = done;
+      requestAnimationFrame(() => painted.port2.postMessage(null));
+    });
+    took.push(performance.now() - began);
+  }
+  tell("pointerup", 0, 0);
+  return [took, window.read];
+}"""
+SHOWN = """() => {
+  const canvas = document.querySelector(".viewer-stage canvas");
+  return [...canvas.getContext("2d").getImageData(canvas.width / 2 - 50, 300, 100, 1).data].filter((_, at) => at % 4 === 0);
+}"""
+BESIDE = """() => [...document.querySelector(".viewer-stage canvas").getContext("2d")
+  .getImageData(2, 300, 1, 1).data]"""
+SETTLED = "() => window.read.some(pixels => pixels === 2048 * 2500)"
+
+
+def test_a_window_is_dragged_without_reading_the_whole_film(tmp_path, opened, capsys):
+    """While it changes only what is in sight is windowed; when it rests, the film to the digit."""
+    shown = ForPeople(
+        case="case",
+        patient="case",
+        slides=(oc.Slide(label="", picture=oc.Picture(large_film(1))),),
+        asks=(Ask(name="answer", text="Is it there?"),),
+    )
+    task = Task(kind="presence", repeat=0, training=0)
+    wanted = design(task=[task], readers=["anna"], washout_days=0)
+    make_study(tmp_path / "large", wanted, [[shown]], "open", rendered, lambda one: "")
+    with served(tmp_path / "large", lines=2) as (_, links):
+        page, _ = opened(links["anna"])
+        begin(page)
+        in_front(page)
+        page.click("[aria-label='one to one']")
+        before = page.evaluate(SHOWN)
+        took, read = page.evaluate(DRAG, 20)
+        assert page.inner_text(".viewer-window") == "W 176 L 148"
+        assert len(read) == 1  # what is in sight, once
+        assert read[0] < 2048 * 2500 / 4
+        quick = page.evaluate(SHOWN)
+        page.wait_for_function(SETTLED)
+        assert quick == page.evaluate(SHOWN)  # one to one: no pixel is mixed with another
+        windowed = [(value - 147.5) / 175 + 0.5 for value in before]
+        assert quick == [round(255 * min(1, max(0, value))) for value in windowed]
+        # Scaled it is nearly the same, and inverting turns nothing outside of the film.
+        page.click("[aria-label='fit']")
+        page.keyboard.press("i")
+        quick = page.evaluate(SHOWN)
+        assert page.evaluate(BESIDE) == [0, 0, 0, 255]
+        page.evaluate("window.read = []")
+        page.keyboard.press("l")
+        page.keyboard.press("L")
+        page.wait_for_function(SETTLED)
+        assert max(abs(a - b) for a, b in zip(quick, page.evaluate(SHOWN), strict=True)) <= 4
+    with capsys.disabled():
+        middle, most = sorted(took)[len(took) // 2], max(took)
+        print(f"\nA step of a window on 2,048 x 2,500: median {middle:.0f} ms, most {most:.0f}")
+    # The machine may be busy with other things; what the page itself takes is the least.
+    assert min(took) < 50
+
+
 def test_a_picture_that_did_not_come_is_fetched_again_and_not_answered_before(study, opened):
     fresh = made(study.folder.parent / "lost", study.design)
     with served(fresh.folder) as (_, links):
