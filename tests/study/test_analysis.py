@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import msgspec
 import numpy as np
 import polars as pl
 import pytest
@@ -202,6 +203,27 @@ def test_a_case_that_somebody_did_not_decide_is_no_case_in_common():
     counts = {m.by["versus"]: m.n for m in found}
     assert counts == {"r0": 60, "r1": 59, "r2": 60, PEOPLE: 59}
     assert all(not math.isnan(m.value) for m in found)
+
+
+@pytest.mark.filterwarnings("error")
+def test_of_one_patient_s_cases_a_difference_has_no_interval(tmp_path):
+    """Nor does it warn of the mean of nothing, which is left of them without him."""
+    some = values(3)["accuracy"].with_columns(pl.lit("p0").alias("cluster"))
+    (together,) = [
+        m for m in differences({"accuracy": some}, ["r0", "r1", "r2"]) if m.by["versus"] == PEOPLE
+    ]
+    assert (together.low, together.p, together.n) == (None, None, 60)
+    assert "one patient's" in together.note
+    wanted = design(readers=["anna", "ben", "cleo"])
+    study = made(tmp_path / "s", wanted)
+    filled(study, dict.fromkeys(wanted.readers, 0.9))
+    key = open_key(study.folder, "test")
+    key = {name: msgspec.structs.replace(one, patient="p") for name, one in key.items()}
+    journal = Journal(study.folder, read_only=True)
+    apart = conditions_apart(readings_of(study, journal.answers(), key))
+    journal.close()
+    assert {one.reader for one in apart} == {PEOPLE, *wanted.readers}
+    assert all(one.value is not None and one.low is None for one in apart)
 
 
 @pytest.mark.parametrize("people", [2, 3])

@@ -27,6 +27,7 @@ from overread.study.packets import Key, Opened
 if TYPE_CHECKING:
     import polars as pl
 
+_ONE_PATIENT = "no interval: the cases are one patient's"
 PEOPLE = "readers"
 """What a difference to all readers together is `versus`."""
 
@@ -292,9 +293,12 @@ def _under_both(record: Measure, table: np.ndarray, owners: np.ndarray) -> Measu
     if not whole.any():
         return None
     table, owners = table[..., whole], owners[whole]
-    figures, parts = stats.jackknifed(lambda keep: table[..., keep].mean(axis=-1), owners)
+    figures = table.mean(axis=-1)
     beside = float(figures[1].mean()), float(figures[0].mean())
     record = replace(record, n=int(whole.sum()), beside=beside, value=beside[0] - beside[1])
+    if _is_one(owners):
+        return remarked(record, _ONE_PATIENT)
+    figures, parts = stats.jackknifed(lambda keep: table[..., keep].mean(axis=-1), owners)
     apart = (table[1] - table[0]).mean(axis=0)
     return _by_orh(record, stats.conditions_apart(figures, parts), owners, apart)
 
@@ -315,6 +319,11 @@ def _by_orh(
     # Ten readers have nine degrees of freedom.
     few = found.df < stats.FEW or stats.stands_on_few(owners, apart)
     return noted(record, FEW_CLUSTERS) if few else record
+
+
+def _is_one(owners: np.ndarray) -> bool:
+    """Whether all cases are one patient's: without him there is no figure at all."""
+    return bool((owners == owners[0]).all())
 
 
 def _finite(df: float) -> float | None:
@@ -396,12 +405,15 @@ def _against_all(
     if not whole.any():
         return None
     table, owners = table[:, whole], clusters[whole]
+    figures = table.mean(axis=1)
+    beside = float(figures[0]), float(figures[1:].mean())
+    record = replace(record, n=int(whole.sum()), beside=beside, value=beside[0] - beside[1])
+    if _is_one(owners):
+        return remarked(record, _ONE_PATIENT)
     figures, parts = stats.jackknifed(lambda keep: table[:, keep].mean(axis=1), owners)
     found = stats.model_against_readers(
         float(figures[0]), figures[1:], parts[:, 0], parts[:, 1:], bounds=bounds
     )
-    beside = float(figures[0]), float(figures[1:].mean())
-    record = replace(record, n=int(whole.sum()), beside=beside, value=beside[0] - beside[1])
     return _by_orh(record, found, owners, table[0] - table[1:].mean(axis=0))
 
 
