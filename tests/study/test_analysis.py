@@ -178,6 +178,23 @@ def test_three_readers_who_differ_little_are_not_called_rough():
     assert FEW_CLUSTERS not in together.flags
 
 
+@pytest.mark.parametrize(("patients", "rough"), [(12, True), (28, True), (40, False)])
+def test_readers_who_came_out_alike_on_few_patients_are_called_rough(patients, rough):
+    """Their figures are one, the degrees of freedom have no end, and nothing else says it."""
+    rows = [
+        (reader, f"c{case}", f"p{case}", float(case % 4 != at))
+        for at, reader in enumerate(("model", "r0", "r1", "r2"))
+        for case in range(patients)
+    ]
+    schema = {"reader": pl.String, "case": pl.String, "cluster": pl.String, "value": pl.Float64}
+    found = differences(
+        {"accuracy": pl.DataFrame(rows, schema=schema, orient="row")}, ["r0", "r1", "r2"]
+    )
+    (together,) = [m for m in found if m.by["versus"] == PEOPLE]
+    assert (together.how.t, together.how.published.t) == (None, None)
+    assert (FEW_CLUSTERS in together.flags) == rough
+
+
 def test_a_difference_that_few_patients_make_is_called_rough():
     """Four hundred patients, and the model is unlike the readers in three of them."""
     rows = [

@@ -318,6 +318,10 @@ def _by_orh(
     record = with_method(record, Method(kind="orh", of=of, t=df, published=published))
     # Ten readers have nine degrees of freedom.
     few = found.df < stats.FEW or stats.stands_on_few(owners, apart)
+    # Where they have no end the readers came out alike, and patients alone say how far it varies:
+    # less than it does, for the readers are not alike. Of three readers and 11 to 30 patients such
+    # a difference, where there was none, was found in 6 to 15 of 100 studies, and any in 2 to 5.
+    few = few or (np.isinf(found.df) and stats.worth_in_clusters(owners) <= 3 * stats.FEW)
     return noted(record, FEW_CLUSTERS) if few else record
 
 
