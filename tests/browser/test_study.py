@@ -378,6 +378,9 @@ EVERYTHING = """async () => {
 }"""
 
 
+HEIGHTS = "() => [...document.querySelectorAll('.viewer-stage')].map(one => one.clientHeight)"
+
+
 def test_items_are_reviewed_ranked_and_played_by_keys(tmp_path, opened):
     """Every kind of question and picture there is, in one session; nothing says which item it is."""
     Image.new("L", (40, 30), 90).save(tmp_path / "secret.png")
@@ -392,7 +395,10 @@ def test_items_are_reviewed_ranked_and_played_by_keys(tmp_path, opened):
             answer="b", steps=("It is <i>grey</i>.",), about={"dimension": "secret-fact"},
             texts=(("Caption", "Much is to be read. " * 300),),
         ),
-        Candidate(id="secret-2", pictures=("secret.png", "secret.png"), asks=(rank, two)),
+        Candidate(
+            id="secret-2", pictures=("secret.png", "secret.png"), boxes=((5, 5, 9, 9),),
+            asks=(rank, two),
+        ),
         Candidate(id="secret-3", pictures=("secret.avi",), asks=(Ask(name="seen", text="Moves?"),)),
     ]  # fmt: skip
     runs.study_of_candidates(tmp_path / "s", items, "review", ["anna"], root=tmp_path)
@@ -415,6 +421,8 @@ def test_items_are_reviewed_ranked_and_played_by_keys(tmp_path, opened):
                 page.keyboard.press("Enter")
                 assert "Still open" in page.inner_text("#saved")
                 page.keyboard.press("3")
+                hints = page.locator("[data-ask=decision] kbd").all_inner_texts()
+                assert hints == ["1", "2", "3", "C 4"]
                 assert page.is_hidden("[data-ask=question_text]")
                 page.click("[data-ask=decision] label:has-text('fix')")
                 assert page.is_visible("[data-ask=question_text]")
@@ -426,6 +434,7 @@ def test_items_are_reviewed_ranked_and_played_by_keys(tmp_path, opened):
                 page.keyboard.press("Escape")
             elif page.query_selector("[data-ask=best]"):
                 assert page.locator("canvas").count() == 2
+                assert len(set(page.evaluate(HEIGHTS))) == 1  # level, though one has boxes
                 for key in "3120":  # ranked, taken back, and ranked anew
                     page.keyboard.press(key)
                 page.keyboard.press("Shift+S")

@@ -142,8 +142,9 @@ function choices(ask, type, given) {
   return make("div", {class: `choices ${ask.kind} ${brief ? "brief" : ""}`}, ...words.map((word, number) => {
     const input = make("input", {type, name: ask.name, value: word});
     input.checked = given.includes(word);
-    const digit = number < 9 ? String(number + 1) : null;
-    const key = ask.kind === "yesno" ? `${KEYS[word]} ${digit}` : KEYS[word] ?? digit;
+    // Both: whoever keeps one hand on the digits answers with them alone.
+    const letter = ask.answers.includes(word) ? KEYS[word] : "", digit = number < 9 ? String(number + 1) : "";
+    const key = [letter, digit].filter(Boolean).join(" ");
     return make("label", null, input, make("span", null, word), !key || key === word ? null : make("kbd", null, key));
   }));
 }
@@ -311,6 +312,7 @@ function pause(wanted) {
   [pictures.hidden, form.hidden] = [paused, paused];
   notice.hidden = !paused;
   notice.replaceChildren(make("h2", null, "Paused"), make("p", null, "Press P to go on."));
+  if (paused) told("");
   pauser.textContent = paused ? "Go on (P)" : "Pause (P)";
   if (!paused) form.focus({preventScroll: true});
 }
