@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 import polars as pl
 import pytest
+from msgspec.structs import replace
 
 from overread import stats
 from overread.benchmarks.people import Ask
@@ -105,6 +106,29 @@ def test_answers_that_not_every_display_offers_are_told_apart():
         (6, 11),
         (0, 11),
     )
+
+
+def test_a_form_has_its_shares_by_condition_and_of_every_level():
+    """A scale beside a question that models are asked says how sure somebody was, and has none."""
+    levels = Ask(name="quality", text="How good?", kind="scale", options=("1", "2", "3"))
+    found = []
+    for at in range(12):
+        dose = ("full", "low")[at % 2]
+        key = Key(
+            display=f"d{at}", task=1, kind="form", case=f"c{at // 2}", patient=f"p{at // 2}",
+            condition=dose,
+        )  # fmt: skip
+        found.append(Reading("anna", "form", key, levels, "3" if dose == "full" else "1"))
+        sure = replace(key, kind="presence", request="r")
+        found.append(Reading("anna", "presence", sure, levels, "2"))
+    shares = {
+        (one.by["answer"], one.by.get("condition")): (one.k, one.n) for one in form_shares(found)
+    }
+    assert shares == {
+        **{(level, None): (k, 12) for level, k in (("1", 6), ("2", 0), ("3", 6))},
+        **{(level, "full"): (k, 6) for level, k in (("1", 0), ("2", 0), ("3", 6))},
+        **{(level, "low"): (k, 6) for level, k in (("1", 6), ("2", 0), ("3", 0))},
+    }
 
 
 def values(people: int, cases: int = 60) -> dict[str, pl.DataFrame]:

@@ -428,7 +428,9 @@ def study_tables(found: StudyFound) -> Iterator[oc.Table]:
         )
     kinds = {
         ("forms", "Forms"): [
-            one for one in found.measures if "answer" in one.by and len(one.by) == 1
+            one
+            for one in found.measures
+            if "answer" in one.by and one.by.keys() <= {"answer", "condition"}
         ],
         ("agreement", "Agreement of readers"): [
             one for one in found.measures if "question" in one.by

@@ -73,8 +73,9 @@ def form_shares(readings: Sequence[Reading]) -> Iterator[Measure]:
     Of several options that are chosen together each has a share of its own. Where displays offer
     different answers, an answer's share is of those that offer it.
 
-    Groups are the finding, and the model where a display was about one. Whoever could not tell
-    counts among all. Questions that models are asked too are measured as models are.
+    Groups are the finding, and the model where a display was about one; of a form the condition,
+    where it has several. Whoever could not tell counts among all. Questions that models are asked
+    too are measured as models are.
     """
     chosen = [
         one
@@ -83,6 +84,8 @@ def form_shares(readings: Sequence[Reading]) -> Iterator[Measure]:
         and (
             one.ask.kind in ("choice", "several")
             or (one.ask.kind == "yesno" and not one.key.request)
+            # Elsewhere a scale says how sure somebody was of his answer.
+            or (one.ask.kind == "scale" and one.key.kind == "form")
         )
     ]
     for reader, task, question in sorted({(r.reader, r.task, r.ask.name) for r in chosen}):
@@ -96,6 +99,9 @@ def form_shares(readings: Sequence[Reading]) -> Iterator[Measure]:
             for one in own:
                 if one.key.facts.get(fact):
                     groups.setdefault(((fact, one.key.facts[fact]),), []).append(one)
+        if len({one.key.condition for one in own if one.key.kind == "form"}) > 1:
+            for one in own:
+                groups.setdefault((("condition", one.key.condition),), []).append(one)
         for by, some in groups.items():
             for word in _words(own):
                 offered = [one for one in some if word in _offered(one)]
