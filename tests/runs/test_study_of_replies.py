@@ -176,6 +176,18 @@ def test_a_model_that_the_run_has_not_is_refused(place):
     assert not Path(place / "odd").exists()
 
 
+def test_a_run_of_another_benchmark_is_refused_and_one_of_other_cases_is_named(place):
+    text = STUDY.replace('"medcmr"', '"m3cot"').replace(f"phantom:{LEAST}", "phantom:26")
+    text = text.partition('\n[[task]]\nkind = "errors"')[0]
+    (place / "odd.toml").write_text(text)
+    with pytest.raises(BadInput, match=r"task 1: .* is a run of medcmr, and the study of m3cot"):
+        runs.study_new(place / "odd.toml", place / "odd")
+    other = f"phantom:{LEAST}:7"
+    (place / "odd.toml").write_text(STUDY.replace(f"phantom:{LEAST}", other))
+    made = runs.study_new(place / "odd.toml", place / "other")
+    assert [one for one in made.remarks if "cases of one name are taken to be one" in one]
+
+
 REASONING = """
 name = "reasoning"
 benchmark = "m3cot"

@@ -326,6 +326,11 @@ def test_a_study_is_made_once(study):
             'name = "a"\nreaders = ["x"]\n[[task]]\nkind = "boxes"\nn = 1',
             "`n` .*known are kind, ca",
         ),
+        (
+            'name = "a"\nreaders = ["x"]\nbenchmark = "b"\ncases = "c"\n[[task]]\n'
+            'kind = "errors"\nrun = "r"\nmodels = ["m", "m"]',
+            "models; one is there twice",
+        ),
         (FORM + '{name = "q", txt = ""}]', "`txt` .*known are name, text, kind"),
         ('name = "a"\nreaders = ["x"]\nwashout_days = -1\n[[task]]\nkind = "form"', "washout"),
     ],

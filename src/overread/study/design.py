@@ -229,6 +229,8 @@ def _check_task(where: str, task: Task, design: Design) -> None:
         )
     if task.models and not task.run:
         raise BadInput(f"{where}: models are those of a run. Name the run's folder: run = …")
+    if len(set(task.models)) < len(task.models):
+        raise BadInput(f"{where}: models; one is there twice. Name each once.")
 
 
 def check_asks(where: str, asks: Sequence[Ask]) -> None:
