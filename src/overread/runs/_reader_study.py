@@ -175,7 +175,7 @@ def _about_models(
             f"task {number}: {task.run} is a run of {kept.record.benchmark}, and the study of "
             f"{bench.name}. Give a run over the study's cases."
         )
-    if kept.record.dataset.rpartition("@")[2] != bench.dataset.rpartition("@")[2]:
+    if other_cases(kept.record.dataset, bench.dataset):
         remarks.append(
             f"task {number}: {task.run} is over {kept.record.dataset}, and the study over "
             f"{bench.dataset}: cases of one name are taken to be one."
@@ -188,6 +188,11 @@ def _about_models(
             )
     screens = _screens(bench, task, edition, kept.tables, task.models or known)
     return unnamed(screens, known, lambda: named.update([number]))
+
+
+def other_cases(one: str, other: str) -> bool:
+    """Whether two sets differ in what is asked of them, wherever they stand."""
+    return one.rpartition("@")[2] != other.rpartition("@")[2]
 
 
 def _own_screens(task: designs.Task, number: int) -> Iterator[ForPeople]:

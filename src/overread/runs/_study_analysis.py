@@ -13,7 +13,7 @@ import overread.case as oc
 from overread import __version__
 from overread.benchmarks.base import Benchmark, Tables
 from overread.case import BadInput
-from overread.runs._reader_study import key_of, said_in
+from overread.runs._reader_study import key_of, other_cases, said_in
 from overread.scratch import scratch_folder
 from overread.study import packets
 from overread.study.design import Rater
@@ -132,7 +132,7 @@ def study_analyse(
     if asked:
         # The same sheets restrict what is measured of people.
         words = {one.about.setting: str(one.path) for one in sheets if one.about.by}
-        bench, tables = _with_people(study, asked, run, words)
+        bench, tables = _with_people(study, asked, run, words, remarks)
         known = frozenset(people)
         measures += [
             one
@@ -343,7 +343,11 @@ def _write_privately(path: Path, data: bytes) -> None:
 
 
 def _with_people(
-    study: packets.Opened, asked: Sequence[Any], run: Path | None, words: Mapping[str, str]
+    study: packets.Opened,
+    asked: Sequence[Any],
+    run: Path | None,
+    words: Mapping[str, str],
+    remarks: list[str],
 ) -> tuple[Benchmark, Tables]:
     """A run's tables with a reader more for each person; without a run, tables of people alone."""
     import polars as pl
@@ -359,6 +363,11 @@ def _with_people(
     bench, tables = opened, None
     if kept is not None:
         bench, tables = _with_words(kept.record, words) if words else kept.bench, kept.tables
+    if kept is not None and other_cases(kept.record.dataset, opened.dataset):
+        remarks.append(
+            f"{run} is over {kept.record.dataset}, and the study over {opened.dataset}: cases of "
+            "one name are taken to be one."
+        )
     strange = (
         set() if tables is None else {one.key.case for one in asked} - set(tables.cases["case"])
     )
