@@ -371,6 +371,37 @@ def test_keys_choose_what_they_say_and_nothing_chosen_is_lost(study, opened):
     assert given == ["yes", "yes", "no"]
 
 
+def test_a_second_tab_is_told_what_stands_and_why(study, opened):
+    """What it chose is not kept, and it would else see its answer change by itself."""
+    fresh = made(study.folder.parent / "tabs", study.design)
+    with served(fresh.folder) as (_, links):
+        page, _ = opened(links["anna"])
+        begin(page)
+        other = page.context.new_page()
+        other.goto(links["anna"])
+        begin(other)
+        answer(page, "y")
+        in_front(other)
+        other.keyboard.press("n")  # the practice, which the first tab has ended
+        other.keyboard.press("Enter")
+        begin(other)
+        assert "ended elsewhere" in other.inner_text("#saved")
+        begin(page)
+        in_front(other)
+        answer(page, "y")
+        other.keyboard.press("n")
+        other.keyboard.press("Enter")
+        other.wait_for_selector("#form input[value=yes]:checked")
+        other.wait_for_load_state("networkidle")
+        assert "answered elsewhere" in other.inner_text("#saved")
+        answer(other, "n")
+        assert "elsewhere" not in other.inner_text("#saved")
+    journal = Journal(fresh.folder, read_only=True)
+    given = [one.value for one in journal.answers("anna", every=True)]
+    journal.close()
+    assert given == ["yes", "yes", "no"]
+
+
 EVERYTHING = """async () => {
   const text = async path => (await fetch(path)).text(), state = await text("/state");
   const shown = await Promise.all(JSON.parse(state).order.map(id => text(`/display/${id}`)));
