@@ -224,6 +224,84 @@ def test_the_next_film_is_there_when_the_key_is_let_go(tmp_path, opened, capsys)
     assert took[0] < 150
 
 
+# A drag with the right button, a step a frame: milliseconds of each until it is drawn, and how many
+# pixels were read of a canvas meanwhile.
+DRAG = """async steps => {
+  window.read = [];
+  const get = CanvasRenderingContext2D.prototype.getImageData;
+  CanvasRenderingContext2D.prototype.getImageData = function (x, y, width, height) {
+    window.read.push(width * height);
+    return get.call(this, x, y, width, height);
+  };
+  const stage = document.querySelector(".viewer-stage"), took = [];
+  stage.setPointerCapture = () => {};
+  const tell = (type, x, y) => stage.dispatchEvent(
+    new PointerEvent(type, {pointerId: 1, button: 2, clientX: x, clientY: y, bubbles: true}));
+  tell("pointerdown", 300, 300);
+  for (let step = 1; step <= steps; step++) {
+    const began = performance.now(), painted = new MessageChannel();
+    tell("pointermove", 300 - 4 * step, 300 + step);
+    await new Promise(done => {
+      painted.port1.onmessage = done;
+      requestAnimationFrame(() => painted.port2.postMessage(null));
+    });
+    took.push(performance.now() - began);
+  }
+  tell("pointerup", 0, 0);
+  return [took, window.read];
+}"""
+SHOWN = """() => {
+  const canvas = document.querySelector(".viewer-stage canvas");
+  return [...canvas.getContext("2d").getImageData(canvas.width / 2 - 50, 300, 100, 1).data].filter((_, at) => at % 4 === 0);
+}"""
+BESIDE = """() => [...document.querySelector(".viewer-stage canvas").getContext("2d")
+  .getImageData(2, 300, 1, 1).data]"""
+SETTLED = "() => window.read.some(pixels => pixels === 2048 * 2500)"
+
+
+def test_a_window_is_dragged_without_reading_the_whole_film(tmp_path, opened, capsys):
+    """While it changes only what is in sight is windowed; when it rests, the film to the digit."""
+    shown = ForPeople(
+        case="case",
+        patient="case",
+        slides=(oc.Slide(label="", picture=oc.Picture(large_film(1))),),
+        asks=(Ask(name="answer", text="Is it there?"),),
+    )
+    task = Task(kind="presence", repeat=0, training=0)
+    wanted = design(task=[task], readers=["anna"], washout_days=0)
+    make_study(tmp_path / "large", wanted, [[shown]], "open", rendered, lambda one: "")
+    with served(tmp_path / "large", lines=2) as (_, links):
+        page, _ = opened(links["anna"])
+        begin(page)
+        in_front(page)
+        page.click("[aria-label='one to one']")
+        before = page.evaluate(SHOWN)
+        took, read = page.evaluate(DRAG, 20)
+        assert page.inner_text(".viewer-window") == "W 176 L 148"
+        assert len(read) == 1  # what is in sight, once
+        assert read[0] < 2048 * 2500 / 4
+        quick = page.evaluate(SHOWN)
+        page.wait_for_function(SETTLED)
+        assert quick == page.evaluate(SHOWN)  # one to one: no pixel is mixed with another
+        windowed = [(value - 147.5) / 175 + 0.5 for value in before]
+        assert quick == [round(255 * min(1, max(0, value))) for value in windowed]
+        # Scaled it is nearly the same, and inverting turns nothing outside of the film.
+        page.click("[aria-label='fit']")
+        page.keyboard.press("i")
+        quick = page.evaluate(SHOWN)
+        assert page.evaluate(BESIDE) == [0, 0, 0, 255]
+        page.evaluate("window.read = []")
+        page.keyboard.press("l")
+        page.keyboard.press("L")
+        page.wait_for_function(SETTLED)
+        assert max(abs(a - b) for a, b in zip(quick, page.evaluate(SHOWN), strict=True)) <= 4
+    with capsys.disabled():
+        middle, most = sorted(took)[len(took) // 2], max(took)
+        print(f"\nA step of a window on 2,048 x 2,500: median {middle:.0f} ms, most {most:.0f}")
+    # The machine may be busy with other things; what the page itself takes is the least.
+    assert min(took) < 50
+
+
 def test_a_picture_that_did_not_come_is_fetched_again_and_not_answered_before(study, opened):
     fresh = made(study.folder.parent / "lost", study.design)
     with served(fresh.folder) as (_, links):
@@ -293,11 +371,45 @@ def test_keys_choose_what_they_say_and_nothing_chosen_is_lost(study, opened):
     assert given == ["yes", "yes", "no"]
 
 
+def test_a_second_tab_is_told_what_stands_and_why(study, opened):
+    """What it chose is not kept, and it would else see its answer change by itself."""
+    fresh = made(study.folder.parent / "tabs", study.design)
+    with served(fresh.folder) as (_, links):
+        page, _ = opened(links["anna"])
+        begin(page)
+        other = page.context.new_page()
+        other.goto(links["anna"])
+        begin(other)
+        answer(page, "y")
+        in_front(other)
+        other.keyboard.press("n")  # the practice, which the first tab has ended
+        other.keyboard.press("Enter")
+        begin(other)
+        assert "ended elsewhere" in other.inner_text("#saved")
+        begin(page)
+        in_front(other)
+        answer(page, "y")
+        other.keyboard.press("n")
+        other.keyboard.press("Enter")
+        other.wait_for_selector("#form input[value=yes]:checked")
+        other.wait_for_load_state("networkidle")
+        assert "answered elsewhere" in other.inner_text("#saved")
+        answer(other, "n")
+        assert "elsewhere" not in other.inner_text("#saved")
+    journal = Journal(fresh.folder, read_only=True)
+    given = [one.value for one in journal.answers("anna", every=True)]
+    journal.close()
+    assert given == ["yes", "yes", "no"]
+
+
 EVERYTHING = """async () => {
   const text = async path => (await fetch(path)).text(), state = await text("/state");
   const shown = await Promise.all(JSON.parse(state).order.map(id => text(`/display/${id}`)));
   return [document.documentElement.outerHTML, state, ...shown].join(" ");
 }"""
+
+
+HEIGHTS = "() => [...document.querySelectorAll('.viewer-stage')].map(one => one.clientHeight)"
 
 
 def test_items_are_reviewed_ranked_and_played_by_keys(tmp_path, opened):
@@ -314,7 +426,10 @@ def test_items_are_reviewed_ranked_and_played_by_keys(tmp_path, opened):
             answer="b", steps=("It is <i>grey</i>.",), about={"dimension": "secret-fact"},
             texts=(("Caption", "Much is to be read. " * 300),),
         ),
-        Candidate(id="secret-2", pictures=("secret.png", "secret.png"), asks=(rank, two)),
+        Candidate(
+            id="secret-2", pictures=("secret.png", "secret.png"), boxes=((5, 5, 9, 9),),
+            asks=(rank, two),
+        ),
         Candidate(id="secret-3", pictures=("secret.avi",), asks=(Ask(name="seen", text="Moves?"),)),
     ]  # fmt: skip
     runs.study_of_candidates(tmp_path / "s", items, "review", ["anna"], root=tmp_path)
@@ -337,6 +452,8 @@ def test_items_are_reviewed_ranked_and_played_by_keys(tmp_path, opened):
                 page.keyboard.press("Enter")
                 assert "Still open" in page.inner_text("#saved")
                 page.keyboard.press("3")
+                hints = page.locator("[data-ask=decision] kbd").all_inner_texts()
+                assert hints == ["1", "2", "3", "C 4"]
                 assert page.is_hidden("[data-ask=question_text]")
                 page.click("[data-ask=decision] label:has-text('fix')")
                 assert page.is_visible("[data-ask=question_text]")
@@ -348,6 +465,7 @@ def test_items_are_reviewed_ranked_and_played_by_keys(tmp_path, opened):
                 page.keyboard.press("Escape")
             elif page.query_selector("[data-ask=best]"):
                 assert page.locator("canvas").count() == 2
+                assert len(set(page.evaluate(HEIGHTS))) == 1  # level, though one has boxes
                 for key in "3120":  # ranked, taken back, and ranked anew
                     page.keyboard.press(key)
                 page.keyboard.press("Shift+S")

@@ -671,3 +671,12 @@ def test_models_files(refused: Callable[..., str], workspace: Path, models: obje
     (workspace / "models.json").write_text(json.dumps(models))
     words = ("--replies", "results", "--readers", "models.json", "--out", "made")
     assert "models.json" in refused("import", "grounding", "--cases", manifest, *words)
+
+
+@pytest.mark.parametrize("other", [("--margin", "0.1"), ("--run", "r"), ("--early",)])
+def test_a_paper_s_sheets_are_counted_alone(
+    refused: Callable[..., str], other: tuple[str, ...]
+) -> None:
+    """What is asked for beside them would be passed over in silence."""
+    told = refused("study", "analyse", "run", "--sheets", "SZ=sheets", *other)
+    assert f"{other[0]} is for a study of one's own" in told

@@ -194,6 +194,17 @@ def test_models_stand_beside_people_on_the_same_cases(folder, models):
     }
 
 
+def test_a_run_over_other_cases_of_the_same_names_is_named(folder, models, tmp_path):
+    """A film of one set can be called as one of another, and nothing else would tell."""
+    assert not [r for r in runs.study_analyse(folder, run=models).remarks if "taken to be" in r]
+    ov.run(
+        "grounding", cases="phantom:24:7", readers=["control:looks"], out=tmp_path / "run",
+        store=tmp_path / "store.sqlite",
+    )  # fmt: skip
+    found = runs.study_analyse(folder, run=tmp_path / "run")
+    assert [r for r in found.remarks if "cases of one name are taken to be one" in r]
+
+
 def test_a_person_is_a_reader_of_any_run(folder, models, tmp_path):
     runs.study_analyse(folder)
     run = ov.run(

@@ -9,9 +9,10 @@ import pytest
 
 import overread as ov
 from overread import runs
+from overread.benchmarks.people import Ask
 from overread.case import BadInput
 from overread.phantoms.vignette import LEAST
-from overread.study import Journal, open_key, open_study
+from overread.study import Candidate, Journal, open_key, open_study
 from overread.study.consensus import said_of
 
 MODELS = ("control:oracle", "control:longest-option", "control:format-breaker")
@@ -175,6 +176,18 @@ def test_a_model_that_the_run_has_not_is_refused(place):
     assert not Path(place / "odd").exists()
 
 
+def test_a_run_of_another_benchmark_is_refused_and_one_of_other_cases_is_named(place):
+    text = STUDY.replace('"medcmr"', '"m3cot"').replace(f"phantom:{LEAST}", "phantom:26")
+    text = text.partition('\n[[task]]\nkind = "errors"')[0]
+    (place / "odd.toml").write_text(text)
+    with pytest.raises(BadInput, match=r"task 1: .* is a run of medcmr, and the study of m3cot"):
+        runs.study_new(place / "odd.toml", place / "odd")
+    other = f"phantom:{LEAST}:7"
+    (place / "odd.toml").write_text(STUDY.replace(f"phantom:{LEAST}", other))
+    made = runs.study_new(place / "odd.toml", place / "other")
+    assert [one for one in made.remarks if "cases of one name are taken to be one" in one]
+
+
 REASONING = """
 name = "reasoning"
 benchmark = "m3cot"
@@ -201,6 +214,7 @@ def test_models_reasoning_is_ranked_as_their_replies_are(phantom_cache, no_pages
     (tmp_path / "study.toml").write_text(REASONING)
     runs.study_new(tmp_path / "study.toml", tmp_path / "s")
     study, key = open_study(tmp_path / "s"), open_key(tmp_path / "s", "test")
+    odd = set(sorted(one.case for one in key.values())[-2:])
     journal = Journal(study.folder)
     for turn in study.schedule:
         display = study.displays[turn.display]
@@ -208,10 +222,46 @@ def test_models_reasoning_is_ranked_as_their_replies_are(phantom_cache, no_pages
             "correctness", "completeness", "visual", "brevity"
         ]  # fmt: skip
         assert not any("clinician" in text for _, text in display.texts)
-        order = ranking(key[turn.display].facts, *models)
+        # Of four items they agree, and of the last two the auditor decides.
+        best = models[::-1] if turn.reader == "ben" and key[turn.display].case in odd else models
+        order = ranking(key[turn.display].facts, *best)
         journal.put(turn.reader, turn.display, {ask.name: order for ask in display.asks})
     journal.close()
     found = runs.study_analyse(tmp_path / "s")
-    for rater in ("anna", "ben", "readers"):
+    for rater, ratio in (("anna", 1), ("ben", 4 / 6), ("readers", 5 / 6)):
         won = one(found, "win_ratio", models[0], component="brevity", rater=rater)
-        assert (won.value, won.n) == (1, 6)
+        assert (won.value, won.n) == (pytest.approx(ratio), 6)
+
+    runs.study_audit(tmp_path / "audit", tmp_path / "s", ["carla"])
+    study, key = open_study(tmp_path / "audit"), open_key(tmp_path / "audit", "test")
+    assert {one.case for one in key.values()} == odd
+    journal = Journal(study.folder)
+    for turn in study.schedule:
+        order = ranking(key[turn.display].facts, *models[::-1])
+        asks = study.displays[turn.display].asks
+        journal.put(turn.reader, turn.display, {ask.name: order for ask in asks})
+    journal.close()
+    found = runs.study_analyse(tmp_path / "s", audit=tmp_path / "audit")
+    for rater, ratio in (("anna", 1), ("ben", 4 / 6), ("readers", 4 / 6)):
+        won = one(found, "win_ratio", models[0], component="brevity", rater=rater)
+        assert (won.value, won.n) == (pytest.approx(ratio), 6)
+
+
+def test_an_audit_that_settles_nothing_of_the_study_is_refused(place, read, tmp_path):
+    with pytest.raises(BadInput, match="this is no audit"):
+        runs.study_analyse(place / "first", audit=place / "first")
+    item = Candidate(id="i1", asks=(Ask(name="seen", text="Is it there?"),))
+    runs.study_of_candidates(tmp_path / "other", [item], "same", ["anna", "ben"], root=tmp_path)
+    answered_by_all(tmp_path / "other", {"anna": "yes", "ben": "no"})
+    runs.study_audit(tmp_path / "audit", tmp_path / "other", ["carla"])
+    answered_by_all(tmp_path / "audit", {"carla": "yes"})
+    with pytest.raises(BadInput, match=r"decides case i1, of which no reader of this study"):
+        runs.study_analyse(place / "first", audit=tmp_path / "audit")
+
+
+def answered_by_all(folder: Path, values: dict[str, str]) -> None:
+    study, journal = open_study(folder), Journal(folder)
+    for turn in study.schedule:
+        (ask,) = study.displays[turn.display].asks
+        journal.put(turn.reader, turn.display, {ask.name: values[turn.reader]})
+    journal.close()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 
+import msgspec
 import numpy as np
 import polars as pl
 import pytest
+from msgspec.structs import replace
 
 from overread import stats
 from overread.benchmarks.people import Ask
@@ -106,6 +108,29 @@ def test_answers_that_not_every_display_offers_are_told_apart():
     )
 
 
+def test_a_form_has_its_shares_by_condition_and_of_every_level():
+    """A scale beside a question that models are asked says how sure somebody was, and has none."""
+    levels = Ask(name="quality", text="How good?", kind="scale", options=("1", "2", "3"))
+    found = []
+    for at in range(12):
+        dose = ("full", "low")[at % 2]
+        key = Key(
+            display=f"d{at}", task=1, kind="form", case=f"c{at // 2}", patient=f"p{at // 2}",
+            condition=dose,
+        )  # fmt: skip
+        found.append(Reading("anna", "form", key, levels, "3" if dose == "full" else "1"))
+        sure = replace(key, kind="presence", request="r")
+        found.append(Reading("anna", "presence", sure, levels, "2"))
+    shares = {
+        (one.by["answer"], one.by.get("condition")): (one.k, one.n) for one in form_shares(found)
+    }
+    assert shares == {
+        **{(level, None): (k, 12) for level, k in (("1", 6), ("2", 0), ("3", 6))},
+        **{(level, "full"): (k, 6) for level, k in (("1", 0), ("2", 0), ("3", 6))},
+        **{(level, "low"): (k, 6) for level, k in (("1", 6), ("2", 0), ("3", 0))},
+    }
+
+
 def values(people: int, cases: int = 60) -> dict[str, pl.DataFrame]:
     """A model that is right on all but every tenth case; people who err on one more each."""
     rows = []
@@ -177,6 +202,23 @@ def test_three_readers_who_differ_little_are_not_called_rough():
     assert FEW_CLUSTERS not in together.flags
 
 
+@pytest.mark.parametrize(("patients", "rough"), [(12, True), (28, True), (40, False)])
+def test_readers_who_came_out_alike_on_few_patients_are_called_rough(patients, rough):
+    """Their figures are one, the degrees of freedom have no end, and nothing else says it."""
+    rows = [
+        (reader, f"c{case}", f"p{case}", float(case % 4 != at))
+        for at, reader in enumerate(("model", "r0", "r1", "r2"))
+        for case in range(patients)
+    ]
+    schema = {"reader": pl.String, "case": pl.String, "cluster": pl.String, "value": pl.Float64}
+    found = differences(
+        {"accuracy": pl.DataFrame(rows, schema=schema, orient="row")}, ["r0", "r1", "r2"]
+    )
+    (together,) = [m for m in found if m.by["versus"] == PEOPLE]
+    assert (together.how.t, together.how.published.t) == (None, None)
+    assert (FEW_CLUSTERS in together.flags) == rough
+
+
 def test_a_difference_that_few_patients_make_is_called_rough():
     """Four hundred patients, and the model is unlike the readers in three of them."""
     rows = [
@@ -202,6 +244,27 @@ def test_a_case_that_somebody_did_not_decide_is_no_case_in_common():
     counts = {m.by["versus"]: m.n for m in found}
     assert counts == {"r0": 60, "r1": 59, "r2": 60, PEOPLE: 59}
     assert all(not math.isnan(m.value) for m in found)
+
+
+@pytest.mark.filterwarnings("error")
+def test_of_one_patient_s_cases_a_difference_has_no_interval(tmp_path):
+    """Nor does it warn of the mean of nothing, which is left of them without him."""
+    some = values(3)["accuracy"].with_columns(pl.lit("p0").alias("cluster"))
+    (together,) = [
+        m for m in differences({"accuracy": some}, ["r0", "r1", "r2"]) if m.by["versus"] == PEOPLE
+    ]
+    assert (together.low, together.p, together.n) == (None, None, 60)
+    assert "one patient's" in together.note
+    wanted = design(readers=["anna", "ben", "cleo"])
+    study = made(tmp_path / "s", wanted)
+    filled(study, dict.fromkeys(wanted.readers, 0.9))
+    key = open_key(study.folder, "test")
+    key = {name: msgspec.structs.replace(one, patient="p") for name, one in key.items()}
+    journal = Journal(study.folder, read_only=True)
+    apart = conditions_apart(readings_of(study, journal.answers(), key))
+    journal.close()
+    assert {one.reader for one in apart} == {PEOPLE, *wanted.readers}
+    assert all(one.value is not None and one.low is None for one in apart)
 
 
 @pytest.mark.parametrize("people", [2, 3])

@@ -135,6 +135,18 @@ def test_a_link_may_be_clicked_on_a_page_of_mail(study):
     when_served(study, act)
 
 
+def test_the_server_is_known_by_all_of_its_names(study):
+    async def act(links, origin):
+        named = origin.replace("127.0.0.1", "localhost")
+        async with client() as session:
+            await let_in(session, links.readers["anna"].replace(origin, named))
+            (display, *_) = (await state_of(session, named))["order"]
+            status, _ = await put(session, named, display, {"answer": "yes"})
+            assert status == 200
+
+    when_served(study, act)
+
+
 def test_displays_of_another_session_are_as_if_they_were_not_there(study):
     later = [t for t in study.schedule if t.reader == "anna" and t.session == 2]
 
@@ -190,6 +202,45 @@ def test_what_is_not_his_is_not_served(study, path):
     when_served(study, act)
 
 
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"}, 403),
+        ({"Sec-Fetch-Site": "same-site", "Sec-Fetch-Mode": "cors"}, 403),
+        ({"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}, 200),
+        ({"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Mode": "cors"}, 200),
+        ({"Host": "evil.example"}, 421),
+    ],
+)
+def test_another_site_s_page_reads_nothing_and_may_lead_here(study, headers, status):
+    async def act(links, origin):
+        async with client() as session:
+            await let_in(session, links.readers["anna"])
+            picture = study.displays[(await state_of(session, origin))["order"][0]].pictures[0]
+            for path in ("/read", "/state", f"/picture/{picture.file}"):
+                async with session.get(origin + path, headers=headers) as reply:
+                    assert reply.status == status
+        async with client() as session:
+            link = links.readers["anna"]
+            async with session.get(link, headers=headers, allow_redirects=False) as reply:
+                assert reply.status == (303 if status == 200 else status)
+
+    when_served(study, act)
+
+
+@pytest.mark.parametrize("path", ["/read", "/state", "/read.js", "/picture/0123456789abcdef.png"])
+def test_nothing_but_a_display_is_written(study, path):
+    async def act(links, origin):
+        async with client() as session:
+            await let_in(session, links.readers["anna"])
+            async with session.put(origin + path, data="{}", headers=JSON) as reply:
+                assert (reply.status, reply.headers["Allow"]) == (405, "GET, HEAD")
+
+    when_served(study, act)
+
+
 def test_without_a_link_nothing_is_served(study):
     async def act(links, origin):
         async with client() as session:
@@ -236,6 +287,8 @@ def test_only_the_page_itself_may_write(study, headers, status):
         b'{"values": {"answer": "maybe"}}',
         b'{"values": {"truth": "yes"}}',
         b'{"values": {"answer": 1}}',
+        b'{"values": {"note": "a\\u0000b"}}',
+        b'{"values": {"note": "\\ud800"}}',
         b'{"values": {"answer": "yes"}, "reader": "ben"}',
         b"[" * 100_000,
     ],

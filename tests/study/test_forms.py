@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from PIL import Image
 
 from overread import runs
 from overread.case import BadInput, Clip, Picture
@@ -74,3 +75,40 @@ def test_a_clip_that_cannot_be_read_is_named(tmp_path):
     with pytest.raises(BadInput, match=r"odd\.avi") as refused:
         pictured(tmp_path, "odd.avi", 9)
     assert "\n" not in str(refused.value)
+
+
+ENCODED = {
+    "as it stands": ("a.png", "L", {}),
+    "packed otherwise": ("b.png", "L", {"compress_level": 0}),
+    "grey in three colours": ("c.png", "RGB", {}),
+    "by a palette": ("d.png", "P", {}),
+    "with alpha": ("e.png", "RGBA", {}),
+    "another format": ("f.tiff", "RGB", {}),
+}
+
+
+def test_a_picture_s_bytes_tell_no_more_than_its_pixels(tmp_path):
+    """A film that stands as in its file and one that was written anew are the same to the byte."""
+    grey = Image.linear_gradient("L")
+    rows = ["case,condition,image"]
+    for condition, (name, mode, how) in ENCODED.items():
+        grey.convert(mode).save(tmp_path / name, **how)
+        rows.append(f"one,{condition},{name}")
+    (tmp_path / "items.csv").write_text("\n".join(rows))
+    (tmp_path / "study.toml").write_text(STUDY.replace("{wall}", "wall"))
+    made = runs.study_new(tmp_path / "study.toml", tmp_path / "s")
+    written = [path.read_bytes() for path in (tmp_path / "s" / "pictures").iterdir()]
+    assert len(written) == len(ENCODED)
+    assert len(set(written)) == 1
+    assert not any("another size" in remark for remark in made.remarks)
+
+
+def test_conditions_that_a_picture_s_size_would_tell_are_named(tmp_path):
+    for name, side in (("a.png", 40), ("b.png", 40), ("c.png", 41)):
+        Image.new("L", (40, side)).save(tmp_path / name)
+    rows = ["case,condition,image", "1,whole,a.png", "1,cut,c.png", "2,whole,a.png", "2,cut,b.png"]
+    (tmp_path / "items.csv").write_text("\n".join(rows))
+    (tmp_path / "study.toml").write_text(STUDY.replace("{wall}", "wall"))
+    made = runs.study_new(tmp_path / "study.toml", tmp_path / "s")
+    (said,) = (remark for remark in made.remarks if "another size" in remark)
+    assert said.startswith("task 1: 1 of 2 cases have pictures of another size under one condition")

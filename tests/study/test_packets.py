@@ -318,7 +318,20 @@ def test_a_study_is_made_once(study):
         ),
         ('name = "a"\nreaders = ["cluster"]\n[[task]]\nkind = "boxes"', 'be called "cluster"'),
         ('name = "a"\nreaders = ["x"]\n[[task]]\nkind = "form"\nframes = 1', "2 to 400"),
-        ('name = "a"\nreaders = ["x"]\nwho = 1\n[[task]]\nkind = "boxes"', "who"),
+        (
+            'name = "a"\nreaders = ["x"]\nwho = 1\n[[task]]\nkind = "boxes"',
+            "`who`; known are name, ",
+        ),
+        (
+            'name = "a"\nreaders = ["x"]\n[[task]]\nkind = "boxes"\nn = 1',
+            "`n` .*known are kind, ca",
+        ),
+        (
+            'name = "a"\nreaders = ["x"]\nbenchmark = "b"\ncases = "c"\n[[task]]\n'
+            'kind = "errors"\nrun = "r"\nmodels = ["m", "m"]',
+            "models; one is there twice",
+        ),
+        (FORM + '{name = "q", txt = ""}]', "`txt` .*known are name, text, kind"),
         ('name = "a"\nreaders = ["x"]\nwashout_days = -1\n[[task]]\nkind = "form"', "washout"),
     ],
 )

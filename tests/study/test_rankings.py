@@ -6,6 +6,7 @@ import pytest
 
 from overread.benchmarks.people import Ask
 from overread.study.analysis import PEOPLE, Reading
+from overread.study.consensus import Place
 from overread.study.packets import Key
 from overread.study.rankings import win_ratios
 
@@ -51,6 +52,20 @@ def test_raters_together_count_every_item_once():
     assert some["anna", "best", "middle"].n == 2
     assert some[PEOPLE, "best", "middle"].value == pytest.approx((0.5 + 1) / 2)
     assert some[PEOPLE, "best", ""].n == 2
+
+
+def test_what_was_audited_stands_for_all_raters_and_for_none_of_them():
+    given = [reading("anna", 1, "A > B > C"), reading("ben", 1, "B > A > C")]
+    given += [reading("anna", 3, "A > B > C"), reading("ben", 3, "A > B > C")]
+    decided = {Place("c1"): {"truth": "C > B > A"}}
+    some = {
+        (one.by["rater"], one.reader, one.by.get("versus", "")): one.value
+        for one in win_ratios(given, decided)
+    }
+    assert some[PEOPLE, "best", "middle"] == pytest.approx((0 + 1) / 2)
+    assert some[PEOPLE, "worst", ""] == pytest.approx((1 + 0) / 2)
+    assert some["anna", "best", "middle"] == 1
+    assert some["ben", "best", "middle"] == pytest.approx((0 + 1) / 2)
 
 
 def test_what_is_ranked_and_is_no_reply_has_no_win_ratio():

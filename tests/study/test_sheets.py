@@ -6,8 +6,10 @@ import csv
 import stat
 
 import pytest
+from PIL import Image
 
 from overread import runs
+from overread.benchmarks.people import Ask
 from overread.case import BadInput
 from overread.study import Candidate, Journal, Task, open_key, open_study
 from overread.study.sheets import read_sheet, write_imrmc, write_sheets
@@ -28,7 +30,7 @@ def sheets(study, tmp_path):
 
 
 def fill(path, **cells):
-    with path.open(newline="") as file:
+    with path.open(newline="", encoding="utf-8-sig") as file:
         rows = list(csv.DictReader(file))
     with path.open("w", newline="") as file:
         sheet = csv.DictWriter(file, rows[0].keys())
@@ -107,6 +109,44 @@ def test_an_odd_cell_is_named_by_file_and_row(study, sheets, cells, says):
     fill(path, **cells)
     with pytest.raises(BadInput, match=says):
         read_sheet(path, study, "anna")
+
+
+@pytest.mark.parametrize("spelt", ["answr", "presence"])
+def test_an_answer_in_a_column_of_another_name_is_not_lost(study, sheets, spelt):
+    path = sheets / "anna" / "session-1" / "task-1.csv"
+    fill(path, answer="yes")
+    path.write_text(path.read_text().replace(",answer,", f",{spelt},", 1))
+    says = f"row 2: column {spelt} holds an answer, and this display asks answer, sure, note"
+    with pytest.raises(BadInput, match=says):
+        read_sheet(path, study, "anna")
+
+
+def test_a_sheet_s_pictures_have_their_boxes_drawn(tmp_path):
+    """Whoever has no page to draw them is asked about nothing else."""
+    Image.new("L", (40, 30), 90).save(tmp_path / "film.png")
+    boxes = ((10, 8, 12, 9), (0, 0, 4, 4))
+    asks = (Ask(name="held", text="Does the box hold it?"),)
+    items = [
+        Candidate(id="with", pictures=("film.png",), boxes=boxes, asks=asks),
+        Candidate(id="without", pictures=("film.png",), asks=asks),
+    ]
+    runs.study_of_candidates(tmp_path / "s", items, "same", ["anna"], root=tmp_path)
+    study, journal = open_study(tmp_path / "s"), Journal(tmp_path / "s")
+    write_sheets(tmp_path / "out", study, journal)
+    journal.close()
+    for display in study.displays.values():
+        (picture,) = display.pictures
+        path = tmp_path / "out" / "anna" / "session-1" / "pictures" / picture.file
+        sent = Image.open(path)
+        served = Image.open(study.folder / "pictures" / picture.file)
+        assert sent.size == served.size
+        if not picture.boxes:
+            assert path.read_bytes() == (study.folder / "pictures" / picture.file).read_bytes()
+            continue
+        assert sent.getpixel((9, 7)) == sent.getpixel((22, 17)) == (255, 176, 0)
+        inside = (10, 8, 22, 17)  # nothing within is hidden
+        assert sent.convert("L").crop(inside).tobytes() == served.crop(inside).tobytes()
+        assert sent.getpixel((4, 2)) == (255, 176, 0)
 
 
 def test_the_list_mode_has_truth_first_and_each_answer_once(study, tmp_path):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import overread.runs
-from overread.case import printable
+from overread.case import BadInput, printable
 from overread.cli import options
 from overread.cli.command_line import Argument, Option
 from overread.cli.show import print_table
@@ -137,6 +137,12 @@ def analyse(
     Example: overread study analyse chest-readers --run my-run
     """
     if sheets:
+        given = {"run": run, "margin": margin, "audit": audit, "early": early or None}
+        if others := [name for name, value in given.items() if value is not None]:
+            raise BadInput(
+                f"--{others[0]} is for a study of one's own, and --sheets for a paper's. Leave one "
+                "of them out."
+            )
         named = options.pairs_from(sheets, "--sheets", "SZ=reader1", "READER=FOLDER")
         places = {reader: Path(place) for reader, place in named.items()}
         found = overread.runs.study_sheets(folder, places)

@@ -30,6 +30,7 @@ __all__ = [
     "at_resolution",
     "bare_message",
     "body_mask",
+    "by_pixels",
     "check_masks",
     "check_there",
     "clip_frames",
@@ -107,6 +108,7 @@ if TYPE_CHECKING:
         ENCODER,
         RENDERER,
         Opened,
+        by_pixels,
         has_film,
         may_stand,
         open_image,
@@ -129,7 +131,8 @@ _MODULES = {
     "film_size is_dicom probe_dicom probe_nifti probe_video",
     "_nifti": "nifti_package",
     "_own_png": "sizes",
-    "_render": "ENCODER RENDERER Opened has_film may_stand open_image pixels render render_film",
+    "_render": "ENCODER RENDERER Opened by_pixels has_film may_stand open_image pixels render "
+    "render_film",
     "_video": "lossless_clip",
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names.split()}

@@ -54,6 +54,7 @@ def study_new(path: Path, out: Path | None = None) -> packets.Made:
     policies: list[Policy] = []
     # How many screens of a task named a model.
     naming: list[tuple[int, Counter[int]]] = []
+    remarks: list[str] = []
     for number, task in enumerate(design.task, 1):
         if task.kind in designs.OWN_KINDS:
             screens.append(_own_screens(task, number))
@@ -67,7 +68,7 @@ def study_new(path: Path, out: Path | None = None) -> packets.Made:
             screens.append(_screens(shown, task, design.edition))
         else:
             named = Counter[int]()
-            screens.append(_about_models(shown, task, number, named, design.edition))
+            screens.append(_about_models(shown, task, number, named, design.edition, remarks))
             naming.append((number, named))
         policies.append(shown.policy)
     policy: Policy = "credentialed" if "credentialed" in policies else policies[0]
@@ -91,12 +92,12 @@ def study_new(path: Path, out: Path | None = None) -> packets.Made:
         lambda one: _rendered(one, sheets),
         lambda one: _request_digest(asked.get((one.case, one.condition))),
     )
-    remarks = (
+    remarks += [
         f"task {number}: {found[number]:,} screens had a reply that names a model; the name is "
         "taken out."
         for number, found in naming
         if found
-    )
+    ]
     return msgspec.structs.replace(made, remarks=(*made.remarks, *remarks))
 
 
@@ -157,13 +158,28 @@ def _screens(
 
 
 def _about_models(
-    bench: Benchmark, task: designs.Task, number: int, named: Counter[int], edition: str
+    bench: Benchmark,
+    task: designs.Task,
+    number: int,
+    named: Counter[int],
+    edition: str,
+    remarks: list[str],
 ) -> Iterator[ForPeople]:
     """Screens about models' replies, in which no model is named."""
     from overread.runs._kept import kept_runs
     from overread.study.naming import unnamed
 
     (kept,) = kept_runs([Path(task.run)])
+    if kept.record.benchmark != bench.name:
+        raise BadInput(
+            f"task {number}: {task.run} is a run of {kept.record.benchmark}, and the study of "
+            f"{bench.name}. Give a run over the study's cases."
+        )
+    if other_cases(kept.record.dataset, bench.dataset):
+        remarks.append(
+            f"task {number}: {task.run} is over {kept.record.dataset}, and the study over "
+            f"{bench.dataset}: cases of one name are taken to be one."
+        )
     known = [one.name for one in kept.tables.readers]
     for name in task.models:
         if name not in known:
@@ -172,6 +188,11 @@ def _about_models(
             )
     screens = _screens(bench, task, edition, kept.tables, task.models or known)
     return unnamed(screens, known, lambda: named.update([number]))
+
+
+def other_cases(one: str, other: str) -> bool:
+    """Whether two sets differ in what is asked of them, wherever they stand."""
+    return one.rpartition("@")[2] != other.rpartition("@")[2]
 
 
 def _own_screens(task: designs.Task, number: int) -> Iterator[ForPeople]:

@@ -13,7 +13,7 @@ import overread.case as oc
 from overread import __version__
 from overread.benchmarks.base import Benchmark, Tables
 from overread.case import BadInput
-from overread.runs._reader_study import key_of, said_in
+from overread.runs._reader_study import key_of, other_cases, said_in
 from overread.scratch import scratch_folder
 from overread.study import packets
 from overread.study.design import Rater
@@ -78,6 +78,13 @@ def study_analyse(
                 f"{run} is a run of {benchmark}, and the study of {study.design.benchmark}. Give a "
                 "run over the study's cases."
             )
+    if audit is not None and all(
+        task.kind != "audit" for task in packets.open_study(audit).design.task
+    ):
+        raise BadInput(
+            f"--audit {audit}: this is no audit, a study of what others' readers did not agree on. "
+            'Make one with kind = "audit".'
+        )
     journal = Journal(folder, read_only=True)
     try:
         key = key_of(study, journal, "analyse", early)
@@ -86,7 +93,12 @@ def study_analyse(
         journal.close()
     readings = analysis.readings_of(study, answers, key)
     said = list(consensus.said_of(study, answers, key))
-    final = [] if audit is None else said_in(audit, "analyse", early)[1]
+    final = [] if audit is None else _said_by_auditor(audit, said, early)
+    decided = {
+        at: one.values
+        for at, one in consensus.settled(study, said, key, final).items()
+        if one.audited and one.values
+    }
     people = tuple(name for name in study.design.readers if any(r.reader == name for r in readings))
     # What a model is asked in the same place; of tasks that ask it twice, the first.
     replies = {
@@ -107,7 +119,7 @@ def study_analyse(
     forms = [one for one in readings if one.key.kind not in about_replies]
     measures = [
         *analysis.form_shares(forms),
-        *rankings.win_ratios(forms),
+        *rankings.win_ratios(forms, decided),
         *analysis.agreements(readings),
         *analysis.conditions_apart(readings, margin),
     ]
@@ -120,7 +132,7 @@ def study_analyse(
     if asked:
         # The same sheets restrict what is measured of people.
         words = {one.about.setting: str(one.path) for one in sheets if one.about.by}
-        bench, tables = _with_people(study, asked, run, words)
+        bench, tables = _with_people(study, asked, run, words, remarks)
         known = frozenset(people)
         measures += [
             one
@@ -152,6 +164,20 @@ def study_analyse(
     )
     _write_privately(folder / "analysis.json", msgspec.json.encode(found, enc_hook=str))
     return found
+
+
+def _said_by_auditor(audit: Path, said: Sequence[Said], early: bool) -> list[Said]:
+    """What an audit decided; refused where it is one of another study."""
+    from overread.study import consensus
+
+    final = said_in(audit, "analyse", early)[1]
+    strange = {consensus.place_of(one) for one in final} - {*map(consensus.place_of, said)}
+    if strange:
+        raise BadInput(
+            f"--audit {audit}: it decides case {min(strange).case}, of which no reader of this "
+            "study said anything. Give the audit of this one."
+        )
+    return final
 
 
 class _Sheet(NamedTuple):
@@ -317,7 +343,11 @@ def _write_privately(path: Path, data: bytes) -> None:
 
 
 def _with_people(
-    study: packets.Opened, asked: Sequence[Any], run: Path | None, words: Mapping[str, str]
+    study: packets.Opened,
+    asked: Sequence[Any],
+    run: Path | None,
+    words: Mapping[str, str],
+    remarks: list[str],
 ) -> tuple[Benchmark, Tables]:
     """A run's tables with a reader more for each person; without a run, tables of people alone."""
     import polars as pl
@@ -333,6 +363,11 @@ def _with_people(
     bench, tables = opened, None
     if kept is not None:
         bench, tables = _with_words(kept.record, words) if words else kept.bench, kept.tables
+    if kept is not None and other_cases(kept.record.dataset, opened.dataset):
+        remarks.append(
+            f"{run} is over {kept.record.dataset}, and the study over {opened.dataset}: cases of "
+            "one name are taken to be one."
+        )
     strange = (
         set() if tables is None else {one.key.case for one in asked} - set(tables.cases["case"])
     )
@@ -402,7 +437,9 @@ def study_tables(found: StudyFound) -> Iterator[oc.Table]:
         )
     kinds = {
         ("forms", "Forms"): [
-            one for one in found.measures if "answer" in one.by and len(one.by) == 1
+            one
+            for one in found.measures
+            if "answer" in one.by and one.by.keys() <= {"answer", "condition"}
         ],
         ("agreement", "Agreement of readers"): [
             one for one in found.measures if "question" in one.by

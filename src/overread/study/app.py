@@ -22,6 +22,7 @@ import msgspec
 from aiohttp import web
 
 from overread import viewer
+from overread.benchmarks.people import Ask
 from overread.case import BadInput
 from overread.door import Bound, Refused, line, listening, made, same
 from overread.files import read_bytes
@@ -31,10 +32,12 @@ from overread.study.packets import TRAINING, Display, Opened, links_of
 
 _MOST_BODY: Final = 200_000
 _MOST_SECONDS: Final = 86_400.0
+_NOTE: Final = Ask(name=NOTE, text="", kind="text")
 # By which a page says whose it is, once it knows.
 _PAGE_OF: Final = "Overread-Reader"
 _NAME: Final = re.compile(r"[0-9a-f]{16}")
 _PICTURE: Final = re.compile(r"[0-9a-f]{16}\.(png|jpg)")
+# Studies of before all pictures were written as PNG have others too.
 _TYPES: Final = {"png": "image/png", "jpg": "image/jpeg"}
 # Its own scripts, styles and pictures; nobody else's, and nothing inline.
 _RULES: Final = {
@@ -95,7 +98,6 @@ class _Desk:
     ) -> None:
         self._study, self._journal, self._secret = study, journal, secret
         self._tokens = dict(tokens)
-        self._origin = at.address.origin
         self._secure = "; Secure" if at.address.tls else ""
         self._cookie = f"overread-study-{at.address.port}"
         self._owners: dict[str, str] = {}
@@ -115,6 +117,7 @@ class _Desk:
         path, _, query = request.raw_path.partition("?")
         if query:
             raise Refused(400, "Nothing here takes a query.")
+        self._check_asker(request)
         if request.method == "GET" and path.startswith("/r/"):
             return self._let_in(path.removeprefix("/r/"))
         if path == "/favicon.ico":  # browsers ask for it unasked
@@ -125,10 +128,11 @@ class _Desk:
         # Readers may share a browser: a page stays that of the reader who opened it.
         if request.headers.get(_PAGE_OF, reader) != reader:
             raise Refused(403, "Another reader's link was opened here since. Open your own again.")
-        if request.method == "PUT":
+        writes = request.method == "PUT" and path.startswith("/display/")
+        if request.method not in ("GET", "HEAD") and not writes:
+            return line(405, "Only GET and HEAD.", {"Allow": "GET, HEAD"})
+        if writes:
             self._own_page(request)
-        elif request.method not in ("GET", "HEAD"):
-            return line(405, "Only GET, HEAD and PUT.", {"Allow": "GET, HEAD, PUT"})
         if path in self._assets:
             data, kind = self._assets[path]
             return made(data, kind, "utf-8")
@@ -161,11 +165,20 @@ class _Desk:
         reader, _, seal = request.cookies.get(self._cookie, "").rpartition(".")
         return reader if reader in self._tokens and same(seal, self._seal(reader)) else None
 
+    def _check_asker(self, request: web.BaseRequest) -> None:
+        """Another site's page gets nothing, not even with a reader's cookie; a link of it may be
+        followed."""
+        own = request.headers.get("Host", "")
+        origin = request.headers.get("Origin", f"//{own}")
+        site = request.headers.get("Sec-Fetch-Site", "none")
+        followed = request.method == "GET" and request.headers.get("Sec-Fetch-Mode") == "navigate"
+        strange = site not in ("same-origin", "none") and not followed
+        if strange or origin.rpartition("//")[2] != own:
+            raise Refused(403, "Only the page itself may ask this.")
+
     def _own_page(self, request: web.BaseRequest) -> None:
         """Whoever writes must be the page itself: another site's cannot send these together."""
-        site = request.headers.get("Sec-Fetch-Site", "same-origin")
-        origin = request.headers.get("Origin", self._origin)
-        if site != "same-origin" or origin.split("://")[-1] != request.headers.get("Host", ""):
+        if request.headers.get("Sec-Fetch-Site", "same-origin") != "same-origin":
             raise Refused(403, "Only the page itself may say this.")
         if request.headers.get("Content-Type", "").partition(";")[0] != "application/json":
             raise Refused(415, "Expected JSON.")
@@ -271,13 +284,11 @@ class _Desk:
 
     def _take(self, reader: str, display: Display, put: Put) -> dict[str, Any]:
         asks = {ask.name: ask for ask in display.asks}
-        unknown = sorted(set(put.values) - set(asks) - {NOTE})
-        if unknown:
+        if set(put.values) - set(asks) - {NOTE}:
             raise Refused(400, "There is no such question.")
         try:
             values = {
-                name: asks[name].checked(value) if name in asks else value.strip()[:10_000]
-                for name, value in put.values.items()
+                name: asks.get(name, _NOTE).checked(value) for name, value in put.values.items()
             }
         except BadInput as error:
             raise Refused(400, str(error)) from None

@@ -72,6 +72,10 @@ class Place(NamedTuple):
     task: int = 1
 
 
+def place_of(said: Said) -> Place:
+    return Place(said.case, said.condition, said.task)
+
+
 def _place(key: Key) -> Place:
     return Place(key.case, key.condition, key.audits or key.task)
 
@@ -140,7 +144,7 @@ def _values(said: Iterable[Said]) -> dict[Place, dict[str, dict[str, str]]]:
     found: dict[Place, dict[str, dict[str, str]]] = {}
     for one in sorted(said, key=lambda one: (one.task, one.case, one.condition, one.reviewer)):
         if not one.iteration:
-            values = found.setdefault(Place(one.case, one.condition, one.task), {})
+            values = found.setdefault(place_of(one), {})
             values.setdefault(one.reviewer, {})[one.question] = one.value
     return found
 

@@ -135,7 +135,9 @@ def read_design(path: Path) -> Design:
     try:
         design = msgspec.convert(read_toml(path), Design)
     except msgspec.ValidationError as error:
-        raise BadInput(f"{path}: {error}. See docs/reader-studies.md.") from None
+        raise BadInput(
+            f"{path}: {error}{_known(str(error))}. See docs/reader-studies.md."
+        ) from None
     check_names(str(path), design)
     # What is settled once is neither practised nor asked again.
     once = [replace(t, repeat=0.0, training=0) if t.kind == "audit" else t for t in design.task]
@@ -155,6 +157,16 @@ def read_design(path: Path) -> Design:
     for number, task in enumerate(design.task, 1):
         _check_task(f"{path}: task {number}", task, design)
     return design
+
+
+def _known(error: str) -> str:
+    """The keys that there are, where one is not known."""
+    if "unknown field" not in error:
+        return ""
+    _, _, place = error.partition("$")
+    tables = (("questions", Question), ("task", Task), ("reader", Rater), ("", Design))
+    kind = next(kind for name, kind in tables if name in place)
+    return f"; known are {', '.join(kind.__struct_fields__)}"
 
 
 def check_names(where: str, design: Design) -> None:
@@ -217,6 +229,8 @@ def _check_task(where: str, task: Task, design: Design) -> None:
         )
     if task.models and not task.run:
         raise BadInput(f"{where}: models are those of a run. Name the run's folder: run = …")
+    if len(set(task.models)) < len(task.models):
+        raise BadInput(f"{where}: models; one is there twice. Name each once.")
 
 
 def check_asks(where: str, asks: Sequence[Ask]) -> None:

@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
-from io import BytesIO
 from math import ceil, sqrt
 from pathlib import Path
 from random import Random
@@ -410,6 +409,7 @@ def make_study(
             shown_as = {(one.unit or one.case, one.condition) for one in dealt.screens}
             apart = len(shown_as) > len(firsts) and not dealt.published
             films: dict[str, frozenset[bytes]] = {}
+            sizes: dict[str, set[tuple[tuple[int, int, int], ...]]] = defaultdict(set)
             for one, training in [
                 *((one, False) for one in dealt.screens),
                 *((one, True) for one in practice[number - 1]),
@@ -420,10 +420,18 @@ def make_study(
                     name = secrets.token_hex(8)
                     pictures = tuple(_seen(slide, folder, kept, render) for slide in one.slides)
                     displays.append(_display(name, number, one, task, pictures))
+                    sizes[unit].add(tuple((p.width, p.height, p.frames) for p in pictures))
                     own.append(_key(name, number, one, task.kind, iteration, training, request_of))
                     if apart and not training:
                         films[name] = frozenset(map(digest_of, _films_of([one])))
             keys += own
+            uneven = sum(len(some) > 1 for some in sizes.values()) if apart else 0
+            if uneven:
+                remarks.append(
+                    f"task {number}: {uneven} of {len(firsts)} cases have pictures of another size "
+                    "under one condition than under another, and readers can tell them apart by "
+                    "it. Bring them to one size."
+                )
             real = [key for key in own if not key.training]
             after = max((turn.session for turn in (*turns, *settled)), default=0)
             if dealt.published:
@@ -538,9 +546,10 @@ def _seen(
     """A slide's files, under names that no other display has.
 
     A film that two displays share is rendered once and stands under two names: by none of them
-    could a reader tell that he has seen it before.
+    could a reader tell that he has seen it before. All are written by one encoder: a film that
+    nothing was done to would else stand as in its file, and one with a part hidden as we write it.
     """
-    from PIL import Image
+    from overread.imaging import by_pixels
 
     place = folder / "pictures"
     if slide.picture in kept:
@@ -549,11 +558,10 @@ def _seen(
         os.link(place / first.file, place / seen.file)
     else:
         shown, frames = render(slide.picture)
-        suffix = {"image/png": "png", "image/jpeg": "jpg"}[shown.media_type]
-        width, height = Image.open(BytesIO(shown.data)).size
+        shown, (width, height) = by_pixels(shown)
         across = ceil(sqrt(frames))
         seen = Seen(
-            file=f"{secrets.token_hex(8)}.{suffix}",
+            file=f"{secrets.token_hex(8)}.png",
             width=width // across,
             height=height // -(-frames // across),
             frames=frames,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from math import nan
+from types import MappingProxyType
 
 import numpy as np
 from msgspec.structs import replace
@@ -13,14 +14,19 @@ from overread import stats
 from overread.case import Measure
 from overread.measuring.contrasts import against_half
 from overread.study.analysis import PEOPLE, Reading
+from overread.study.consensus import Place
 
 
-def win_ratios(readings: Sequence[Reading]) -> Iterator[Measure]:
+def win_ratios(
+    readings: Sequence[Reading],
+    audited: Mapping[Place, Mapping[str, str]] = MappingProxyType({}),
+) -> Iterator[Measure]:
     """`win_ratio` of each model, by dimension (`component`) and by who ranked (`rater`).
 
     A reply wins 1 over another that is ranked below it, 1/2 at a tie. With `versus` it is the mean
     over items against that model, without the mean over all others; half is nobody's. `readers` are
-    all raters together: the mean of theirs item by item. Repeats are left out.
+    all raters together: the mean of theirs item by item, and where an item was `audited` what was
+    decided of it. Repeats are left out.
     """
     ranked = [
         one
@@ -36,22 +42,36 @@ def win_ratios(readings: Sequence[Reading]) -> Iterator[Measure]:
         raters = sorted({one.reader for one in own})
         patients = {one.key.case: one.key.patient for one in own}
         owners = stats.counted_from_zero(np.array([patients[case] for case in cases]))
-        ranks = np.full((len(raters), len(cases), len(models)), np.nan)
+        ranks = np.full((len(raters), len(cases), len(models)), nan)
+        final = np.full(ranks.shape[1:], nan)
         for one in own:
-            given = one.ask.ranks(one.value)
-            at = raters.index(one.reader), cases.index(one.key.case)
-            for letter, rank in given.items():
-                ranks[(*at, models.index(one.key.facts[letter]))] = rank
-        # Raters x items x models x models: 1 where the first is ranked above the second.
-        wins = (np.sign(ranks[..., None, :] - ranks[..., :, None]) + 1) / 2
+            at = cases.index(one.key.case)
+            _fill(ranks[raters.index(one.reader), at], one, one.value, models)
+            place = Place(one.key.case, one.key.condition, one.key.task)
+            if decided := audited.get(place, {}).get(component):
+                _fill(final[at], one, decided, models)
+        wins, settled = _wins(ranks), _wins(final)
         seen = ~np.isnan(wins)
         summed, counted = np.where(seen, wins, 0).sum(axis=0), seen.sum(axis=0)
         together = np.where(counted > 0, summed / np.maximum(counted, 1), nan)
+        together = np.where(np.isnan(settled), together, settled)
         sides = [*zip(raters, wins, strict=True), *([(PEOPLE, together)] if raters[1:] else [])]
         for rater, table in sides:
             by = {"component": component, "rater": rater}
             record = Measure(reader="", measure="win_ratio", by=by)
             yield from _of_rater(record, table, models, owners)
+
+
+def _fill(row: np.ndarray, one: Reading, value: str, models: Sequence[str]) -> None:
+    """The ranks of each model, in whose place a letter stands."""
+    for letter, rank in one.ask.ranks(value).items():
+        row[models.index(one.key.facts[letter])] = rank
+
+
+def _wins(ranks: np.ndarray) -> np.ndarray:
+    """A matrix of models by models: 1 where the first is ranked above the second, 1/2 tied."""
+    wins: np.ndarray = (np.sign(ranks[..., None, :] - ranks[..., :, None]) + 1) / 2
+    return wins
 
 
 def _of_rater(

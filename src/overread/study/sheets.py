@@ -11,16 +11,22 @@ import csv
 import io
 import os
 from collections.abc import Mapping, Sequence
+from io import BytesIO
+from itertools import product
+from math import ceil, sqrt
 from pathlib import Path
 
 from overread.benchmarks.files.sheets import filled_rows
 from overread.benchmarks.people import Ask
-from overread.case import BadInput
+from overread.case import BadInput, Shown
 from overread.files import read_bytes
 from overread.study.design import NOTE
 from overread.study.journal import Journal
-from overread.study.packets import TRAINING, Display, Key, Opened
+from overread.study.packets import TRAINING, Display, Key, Opened, Seen
 from overread.typeset import guarded
+
+# What stands in a sheet beside the answers.
+_BESIDE = ("reader", "display", "pictures", "question")
 
 
 def write_sheets(out: Path, study: Opened, journal: Journal) -> int:
@@ -45,14 +51,43 @@ def write_sheets(out: Path, study: Opened, journal: Journal) -> int:
             for display in shown:
                 for picture in display.pictures:
                     data = read_bytes(study.folder / "pictures" / picture.file)
-                    (folder / "pictures" / picture.file).write_bytes(data)
+                    (folder / "pictures" / picture.file).write_bytes(_outlined(data, picture))
             for task in sorted({display.task for display in shown}):
                 some = [display for display in shown if display.task == task]
                 values = [given.get((reader, display.id), {}) for display in some]
                 text = _sheet(reader, some, values)
-                (folder / f"task-{task}.csv").write_text(text, encoding="utf-8")
+                # With a byte-order mark, without which spreadsheets take UTF-8 for something else.
+                (folder / f"task-{task}.csv").write_text(text, encoding="utf-8-sig")
                 rows += len(some)
     return rows
+
+
+# As on the page: amber between black, and around the box, so that it hides nothing within.
+_LINES = ((3, (0, 0, 0)), (2, (255, 176, 0)), (1, (255, 176, 0)))
+
+
+def _outlined(data: bytes, picture: Seen) -> bytes:
+    """A picture's file with its boxes drawn, for whoever has no page to draw them; of a clip's
+    sheet, in every frame."""
+    if not picture.boxes:
+        return data
+    from PIL import ImageDraw
+
+    from overread.imaging import by_pixels, open_image
+
+    image = open_image(data, picture.file).convert("RGB")
+    pen = ImageDraw.Draw(image)
+    wide, high, across = picture.width, picture.height, ceil(sqrt(picture.frames))
+    for frame, (x, y, w, h) in product(range(picture.frames), picture.boxes):
+        left, top = frame % across * wide, frame // across * high
+        for by, colour in _LINES:
+            low = left + max(0, x - by), top + max(0, y - by)
+            end = left + min(wide, x + w + by) - 1, top + min(high, y + h + by) - 1
+            if low[0] <= end[0] and low[1] <= end[1]:
+                pen.rectangle((*low, *end), outline=colour)
+    file = BytesIO()
+    image.save(file, "BMP")
+    return by_pixels(Shown("image/bmp", file.getvalue()))[0].data
 
 
 def check_new_folder(out: Path) -> None:
@@ -64,7 +99,7 @@ def _sheet(reader: str, shown: Sequence[Display], given: Sequence[Mapping[str, s
     asks = list(dict.fromkeys(ask.name for display in shown for ask in display.asks))
     text = io.StringIO(newline="")
     sheet = csv.writer(text, lineterminator="\n")
-    sheet.writerow(["reader", "display", "pictures", "question", *asks, NOTE])
+    sheet.writerow([*_BESIDE, *asks, NOTE])
     for display, values in zip(shown, given, strict=True):
         said = [f"{label}: {words}" if label else words for label, words in display.texts]
         question = " / ".join([*said, *map(_in_words, display.asks)])
@@ -107,6 +142,12 @@ def read_sheet(path: Path, study: Opened, reader: str) -> dict[str, dict[str, st
         asks[NOTE] = Ask(name=NOTE, text="", kind="text")
         found[name] = {}
         for question, value in row.items():
+            if value and question not in asks and question not in _BESIDE:
+                known = ", ".join(asks)
+                raise BadInput(
+                    f"{path} row {line}: column {question} holds an answer, and this display asks "
+                    f"{known}. Empty the cell, or give the column its name."
+                )
             if value and question in asks:
                 try:
                     found[name][question] = asks[question].checked(value)

@@ -19,12 +19,14 @@
 //
 // Every text is set as text. A window is DICOM's linear function (PS3.3 C.11.2.1.2.1) of the eight
 // bits of each channel, worked out on a canvas and not by a filter, so that what is shown can be
-// told to the digit: level 128, width 256 changes nothing.
+// told to the digit: level 128, width 256 changes nothing. While it is changed on a large film, what
+// is in sight is windowed after it was scaled; a moment later the film itself is, as always.
 const viewer = (() => {
 const SVG = "http://www.w3.org/2000/svg";
 const SHAPES = ["\u25cf", "\u25a0", "\u25b2", "\u25c6"];
 const SPEEDS = [2, 5, 10, 25, 50];
 const USUAL = {level: 128, width: 256, turned: false};
+const LARGE = 1e6, SETTLED = 200;  // pixels of a film; milliseconds after a change of its window
 
 function make(tag, given, ...inside) {
   const made = document.createElement(tag);
@@ -90,6 +92,17 @@ function table({level, width, turned}) {
   return found;
 }
 
+// Every pixel of `from` by that table into `into`, a word of four bytes each: red, green, blue, alpha.
+function through(how, from, into) {
+  const becomes = table(how);
+  for (let at = 0; at < from.length; at++) {
+    const four = from[at];
+    into[at] = becomes[four & 255] | becomes[four >>> 8 & 255] << 8 | becomes[four >>> 16 & 255] << 16 | four & 0xff000000;
+  }
+}
+const words = pixels => new Uint32Array(pixels.data.buffer);
+const isUsual = how => how.level === USUAL.level && how.width === USUAL.width && !how.turned;
+
 // The frames of one sheet, each drawn through a window.
 class Film {
   constructor(image, frames) {
@@ -99,30 +112,43 @@ class Film {
     this.width = Math.floor(image.width / this.across);
     this.height = Math.floor(image.height / this.down);
     this.kept = "";
+    this.inSight = null;
+  }
+  get isLarge() { return this.width * this.height > LARGE; }
+  plain(pen, frame, x, y, wide, high) {
+    const left = frame % this.across * this.width, top = Math.floor(frame / this.across) * this.height;
+    pen.drawImage(this.image, left, top, this.width, this.height, x, y, wide, high);
   }
   draw(pen, frame, how, x, y, wide, high) {
-    const left = frame % this.across * this.width, top = Math.floor(frame / this.across) * this.height;
-    const plain = how.level === USUAL.level && how.width === USUAL.width && !how.turned;
-    if (plain) {
-      pen.drawImage(this.image, left, top, this.width, this.height, x, y, wide, high);
-      return;
-    }
+    if (isUsual(how)) return this.plain(pen, frame, x, y, wide, high);
     const key = [frame, how.level, how.width, how.turned].join();
     if (this.kept !== key) {
       this.canvas ??= make("canvas", {width: this.width, height: this.height});
       const own = this.canvas.getContext("2d", {willReadFrequently: true});
-      own.drawImage(this.image, left, top, this.width, this.height, 0, 0, this.width, this.height);
-      const pixels = own.getImageData(0, 0, this.width, this.height), bytes = pixels.data;
-      const becomes = table(how);
-      for (let at = 0; at < bytes.length; at += 4) {
-        bytes[at] = becomes[bytes[at]];
-        bytes[at + 1] = becomes[bytes[at + 1]];
-        bytes[at + 2] = becomes[bytes[at + 2]];
-      }
+      this.plain(own, frame, 0, 0, this.width, this.height);
+      const pixels = own.getImageData(0, 0, this.width, this.height);
+      through(how, words(pixels), words(pixels));
       own.putImageData(pixels, 0, 0);
       this.kept = key;
     }
     pen.drawImage(this.canvas, x, y, wide, high);
+  }
+  // The same for as long as the window is being changed: only the screen's pixels, scaled once.
+  drawInSight(pen, frame, how, x, y, wide, high) {
+    if (isUsual(how)) return this.plain(pen, frame, x, y, wide, high);
+    const whole = pen.canvas, left = within(Math.floor(x), 0, whole.width), top = within(Math.floor(y), 0, whole.height);
+    const width = within(Math.ceil(x + wide), 0, whole.width) - left, height = within(Math.ceil(y + high), 0, whole.height) - top;
+    if (width < 1 || height < 1) return;
+    const key = [frame, x, y, wide, high, width, height].join();
+    if (this.inSight?.key !== key) {
+      const own = make("canvas", {width, height}).getContext("2d", {willReadFrequently: true});
+      own.imageSmoothingEnabled = pen.imageSmoothingEnabled;
+      own.imageSmoothingQuality = pen.imageSmoothingQuality;
+      this.plain(own, frame, x - left, y - top, wide, high);
+      this.inSight = {key, from: words(own.getImageData(0, 0, width, height)), shown: new ImageData(width, height)};
+    }
+    through(how, this.inSight.from, words(this.inSight.shown));
+    pen.putImageData(this.inSight.shown, left, top);
   }
 }
 
@@ -355,6 +381,7 @@ class Dialog {
 
   closed() {
     this.line?.pause();
+    clearTimeout(this.settling);
     this.watch.disconnect();
     this.element.remove();
     if (open_one !== this) return;
@@ -478,7 +505,7 @@ class Dialog {
     return [(event.clientX - box.left - box.width / 2) * ratio, (event.clientY - box.top - box.height / 2) * ratio];
   }
 
-  draw() {
+  draw(changing = false) {
     if (!this.film) return;
     const {film, canvas, scale} = this, pen = canvas.getContext("2d");
     this.x = within(this.x, 0, film.width);
@@ -489,7 +516,9 @@ class Dialog {
     pen.imageSmoothingQuality = "high";
     let left = canvas.width / 2 - this.x * scale, top = canvas.height / 2 - this.y * scale;
     if (scale === 1) [left, top] = [Math.round(left), Math.round(top)];  // no pixel between two
-    film.draw(pen, this.line?.frame ?? 0, this.how, left, top, film.width * scale, film.height * scale);
+    const where = [this.line?.frame ?? 0, this.how, left, top, film.width * scale, film.height * scale];
+    if (changing) film.drawInSight(pen, ...where);
+    else film.draw(pen, ...where);
     const across_ = (this.picture.width || film.width) / film.width / scale;
     const along = (this.picture.height || film.height) / film.height / scale;
     this.over.setAttribute("viewBox",
@@ -521,7 +550,10 @@ class Dialog {
     this.levels.value = this.how.level;
     this.windowTold.textContent = `W ${this.how.width} L ${this.how.level}`;
     this.turned.setAttribute("aria-pressed", this.how.turned);
-    this.draw();
+    clearTimeout(this.settling);
+    const large = Boolean(this.film?.isLarge);
+    this.draw(large);
+    if (large) this.settling = setTimeout(() => this.draw(), SETTLED);
   }
   invert() { this.how.turned = !this.how.turned; this.windowed(); }
   reset() { this.how = {...USUAL}; this.windowed(); this.fit(); }

@@ -33,15 +33,16 @@ async function once(path, body) {
 }
 // What fails for want of a network or a server is tried again until it succeeds: writing the same
 // answer twice writes it once.
+const SILENT = "Not saved yet: the server does not answer. Trying again; leave this page open.";
 async function steadily(path, body) {
   for (let wait = 300; ; wait = Math.min(5000, wait * 1.6)) {
     try {
       const found = await once(path, body);
-      if (saved.classList.contains("trouble")) told("");
+      if (saved.textContent === SILENT) told("");  // other troubles are the reader's, and stay
       return found;
     } catch (error) {
       if (error instanceof Said && error.status < 500) throw error;
-      told("Not saved yet: the server does not answer. Trying again; leave this page open.", true);
+      told(SILENT, true);
       await new Promise(done => setTimeout(done, wait));
     }
   }
@@ -142,8 +143,9 @@ function choices(ask, type, given) {
   return make("div", {class: `choices ${ask.kind} ${brief ? "brief" : ""}`}, ...words.map((word, number) => {
     const input = make("input", {type, name: ask.name, value: word});
     input.checked = given.includes(word);
-    const digit = number < 9 ? String(number + 1) : null;
-    const key = ask.kind === "yesno" ? `${KEYS[word]} ${digit}` : KEYS[word] ?? digit;
+    // Both: whoever keeps one hand on the digits answers with them alone.
+    const letter = ask.answers.includes(word) ? KEYS[word] : "", digit = number < 9 ? String(number + 1) : "";
+    const key = [letter, digit].filter(Boolean).join(" ");
     return make("label", null, input, make("span", null, word), !key || key === word ? null : make("kbd", null, key));
   }));
 }
@@ -271,9 +273,9 @@ async function commit() {
     delete now.draft;
     delete now.begun;
   } catch (error) {
-    told(error.message, true);
     if (error.status === 409) { ahead.delete(now.id); await show(at); }
     if (error.status === 404) await begin();
+    told(error.status === 404 ? "That case is no longer open: its session was ended elsewhere, in another tab perhaps." : error.message, true);
     return false;
   } finally { form.inert = false; }
   if (!state.done.includes(now.id)) state.done.push(now.id);
@@ -311,6 +313,7 @@ function pause(wanted) {
   [pictures.hidden, form.hidden] = [paused, paused];
   notice.hidden = !paused;
   notice.replaceChildren(make("h2", null, "Paused"), make("p", null, "Press P to go on."));
+  if (paused) told("");
   pauser.textContent = paused ? "Go on (P)" : "Pause (P)";
   if (!paused) form.focus({preventScroll: true});
 }
