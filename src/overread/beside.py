@@ -1,9 +1,8 @@
-"""A process of our own beside this one: messages go in, and an answer to each comes out, in order.
+"""A process of our own beside this one, for what would hold the interpreter's lock.
 
-For what holds the interpreter's lock so much that a thread would only stand in everybody's way. A
-message is bytes; before it stands its length. Who answers (`serve`) ends when nobody can ask any
-more, and has nothing to say but answers: what it prints is lost. Where the process is gone, or
-never came up, every answer is empty, and whoever asked does the work himself.
+A module of few imports is run there: its `main` reads what it is told from standard input, and
+writes answers to the pipe whose number is its second argument. What it prints is lost. It finds out
+that nobody asks any more by the end of its input.
 """
 
 from __future__ import annotations
@@ -11,63 +10,29 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import weakref
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-_LENGTH = 4  # bytes of it before a message
 _PIPE = 1 << 20  # bytes that lie ready: else each side waits for the other every 64 kB
 # What we import it imports, from where we do; never from the folder in which a command is given.
+# Without `site` and `runpy`, whose imports take longer than the module's own.
 _PROGRAM = """
-import sys
-sys.path[:] = sys.argv[3:]
-from runpy import run_module
-run_module(sys.argv[1], run_name="__main__", alter_sys=True)
-"""
-# For a module of few imports whose `main` it is, without those of `runpy` and of `site`.
-_LEAN_PROGRAM = """
 import sys
 sys.path[:] = sys.argv[3:]
 __import__(sys.argv[1], fromlist=["main"]).main()
 """
 
 
-class Beside:
-    """A module run as a program, and who waits for its answers."""
-
-    def __init__(self, module: str) -> None:
-        """Start it. Raises OSError where no process can be started."""
-        self._process, messages, answers = started(module)
-        self._messages, self._answers = messages, answers
-        # One that writes and one that reads, so that a message waits there when one is answered.
-        self._writer = ThreadPoolExecutor(1, thread_name_prefix=f"to {module}")
-        self._reader = ThreadPoolExecutor(1, thread_name_prefix=f"from {module}")
-        self.close = weakref.finalize(
-            self, _end, self._process, (self._writer, self._reader), (messages, answers)
-        )
-
-    def ask(self, message: bytes) -> Future[bytes]:
-        """The answer when it is there; empty where the process is gone."""
-        self._writer.submit(_write, self._messages, message)
-        return self._reader.submit(_read, self._answers)
-
-
-def started(
-    module: str, *, lean: bool = False
-) -> tuple[subprocess.Popen[bytes], IO[bytes], IO[bytes]]:
+def started(module: str) -> tuple[subprocess.Popen[bytes], IO[bytes], IO[bytes]]:
     """A module run as a program, the pipe it reads and the one it writes to, wide ones.
 
-    That one has the number that is its second argument. Raises OSError where no process can be
-    started.
+    Raises OSError where no process can be started.
     """
     ours, theirs = os.pipe()  # standard output is for what should not be printed
-    words = [*_interpreter(), *(["-S"] if lean else []), "-c", _LEAN_PROGRAM if lean else _PROGRAM]
     try:
         process = subprocess.Popen(  # noqa: S603
-            [*words, module, str(theirs), *_import_path()],
+            [*_interpreter(), "-S", "-c", _PROGRAM, module, str(theirs), *_import_path()],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -84,17 +49,6 @@ def started(
     for pipe in (messages, answers):
         _widen(pipe)
     return process, messages, answers
-
-
-def serve(answer: Callable[[bytes], bytes]) -> None:
-    """Answer whoever started this process, until it closes our input or is gone."""
-    received = sys.stdin.buffer
-    with suppress(BrokenPipeError), open(int(sys.argv[2]), "wb") as sent:
-        while head := received.read(_LENGTH):
-            made = answer(received.read(int.from_bytes(head)))
-            sent.write(len(made).to_bytes(_LENGTH))
-            sent.write(made)
-            sent.flush()
 
 
 def _interpreter() -> list[str]:
@@ -116,31 +70,3 @@ def _widen(pipe: IO[bytes]) -> None:
         from fcntl import F_SETPIPE_SZ, fcntl
 
         fcntl(pipe, F_SETPIPE_SZ, _PIPE)
-
-
-def _write(pipe: IO[bytes], message: bytes) -> None:
-    with suppress(OSError, ValueError):  # it is gone
-        pipe.write(len(message).to_bytes(_LENGTH) + message)
-        pipe.flush()
-
-
-def _read(pipe: IO[bytes]) -> bytes:
-    with suppress(OSError, ValueError):
-        length = int.from_bytes(pipe.read(_LENGTH))
-        data = pipe.read(length)
-        return data if len(data) == length else b""
-    return b""
-
-
-def _end(
-    process: subprocess.Popen[bytes],
-    threads: tuple[ThreadPoolExecutor, ...],
-    pipes: tuple[IO[bytes], ...],
-) -> None:
-    process.kill()
-    for thread in threads:  # not waited for: this may be one of them, which let go of the last name
-        thread.shutdown(wait=False, cancel_futures=True)
-    for pipe in pipes:
-        with suppress(OSError):
-            pipe.close()
-    process.wait()

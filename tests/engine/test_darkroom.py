@@ -238,7 +238,7 @@ def test_where_none_can_be_started_it_is_tried_once(
 ) -> None:
     tried: list[str] = []
 
-    def fails(module: str, *, lean: bool) -> None:
+    def fails(module: str) -> None:
         tried.append(module)
         raise OSError
 

@@ -76,7 +76,7 @@ class Darkroom:
             return True
         if not self._closed and sum(map(_is_png, sources)) >= MANY:
             try:
-                self._process, orders, answers = started("overread.imaging.darkroom", lean=True)
+                self._process, orders, answers = started("overread.imaging.darkroom")
             except OSError:
                 self._closed = True
             else:
