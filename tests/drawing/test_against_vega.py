@@ -136,3 +136,20 @@ def test_a_drawing_has_the_size_of_theirs(kind):
     ours, theirs = (fromstring(draw(spec)) for draw in (drawn, vegalite_to_svg))
     for side in ("width", "height"):
         assert float(ours.get(side)) == pytest.approx(float(theirs.get(side)), rel=0.1, abs=12)
+
+
+def words_of(document: str) -> set[str]:
+    """Every line that is written, but those that Vega keeps invisible."""
+    return {
+        line.text
+        for text in fromstring(document).iter("{http://www.w3.org/2000/svg}text")
+        if text.get("opacity") != "0"
+        for line in (text, *text)
+        if line.text and line.text.strip()
+    }
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_axes_legends_and_titles_have_the_same_words(kind):
+    spec = spec_of(kind)
+    assert words_of(drawn(spec)) == words_of(vegalite_to_svg(spec))

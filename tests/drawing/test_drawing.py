@@ -46,7 +46,6 @@ def figure(spec: dict[str, Any]) -> Figure:
         ({"encoding": {"x": {"aggregate": "count"}}}, "channels that reckon"),
         ({"hconcat": []}, "a view that is mark and hconcat"),
         ({"data": {"values": "a,b"}}, "of another form"),
-        ({"data": {"values": [{"shown": 1, "value": 2}, {"shown": []}]}}, "of another form"),
         ({"width": "container"}, "of another form"),
     ],
 )

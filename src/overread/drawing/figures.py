@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from math import ceil
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from overread.drawing import guides, marks
 from overread.drawing.expressions import NotDrawn, Row, expression, is_valid
@@ -448,6 +448,7 @@ def _axis(units: Sequence[Unit], name: str, scale: Place | None) -> Axis | None:
     for given in reversed(wanted):
         options |= given
     first = next((one for _, one in placed if "field" in one), placed[0][1])
-    kind = "nominal" if isinstance(scale, Steps) else "quantitative"
     title = options["title"] if "title" in options else first.get("title", first.get("field"))
-    return Axis(scale, options, lines_of(title) if title else [], name == "y", kind)
+    top = name == "x" and options.get("orient") == "top"
+    side: Literal["left", "bottom", "top"] = "left" if name == "y" else "top" if top else "bottom"
+    return Axis(scale, options, lines_of(title) if title else [], side)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from math import ceil, sqrt
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from overread.drawing import text as words
 from overread.drawing.expressions import expression
@@ -26,19 +26,19 @@ class Guide(NamedTuple):
 
 def text(
     lines: Sequence[str], x: float, y: float, size: float, align: str, colour: str, *,
-    bold: bool = False, line: float = 0.0, weight: str | None = None,
+    line: float = 0.0, weight: str | None = None,
 ) -> Guide:  # fmt: skip
     """Lines below each other; the first stands at this height."""
     step = line or size + words.LINE
     boxes = [
-        text_box(said, x, y + number * step, size, align, bold=bold)
+        text_box(said, x, y + number * step, size, align, bold=weight == "bold")
         for number, said in enumerate(lines)
     ]
     inside = words.escaped(lines[0])
     if len(lines) > 1:
         below = (tag("tspan", [("x", 0), ("dy", step)], words.escaped(one)) for one in lines[1:])
         inside = "".join([tag("tspan", [], inside), *below])
-    looks = [("font-weight", weight or ("bold" if bold else None)), ("fill", colour)]
+    looks = [("font-weight", weight), ("fill", colour)]
     made = tag("text", [*text_attributes(x, y, size, align), *looks], inside)
     return Guide([made], boxes[0].with_(*boxes[1:]))
 
@@ -65,24 +65,25 @@ def line(x: float, y: float, x2: float, y2: float, **looks: object) -> str:
 
 
 class Axis(NamedTuple):
-    """One axis as it was asked for: its scale and options, across or upright."""
+    """One axis as it was asked for: its scale and options, and at which side of the plot it is."""
 
     scale: Place
     options: Mapping[str, Any]
     title: Sequence[str]
-    upright: bool
-    kind: str  # of its values: quantitative, nominal, ordinal
+    side: Literal["left", "bottom", "top"]
+
+    @property
+    def upright(self) -> bool:
+        return self.side == "left"
 
     @property
     def values(self) -> list[Any]:
-        scale = self.scale
+        scale, given = self.scale, self.options.get("values")
         if not isinstance(scale, Number):
-            return list(self.options.get("values") or scale.names)
-        given = self.options.get("values")
-        if given is not None:
-            low, high = sorted((scale.low, scale.high))
-            return [one for one in given if low <= one <= high]
+            return list(given or scale.names)
         low, high = sorted((scale.low, scale.high))
+        if given is not None:
+            return [one for one in given if low <= one <= high]
         return ticks(low, high, self._count)
 
     @property
@@ -108,135 +109,135 @@ class Axis(NamedTuple):
 
 def grid(axis: Axis, config: Config, width: float, height: float) -> list[str]:
     """Lines across the plot at every value."""
-    if not axis.options.get("grid", axis.kind == "quantitative"):
+    if not axis.options.get("grid", isinstance(axis.scale, Number)):
         return []
-    looks = {
-        "stroke": config["gridColor"],
-        "stroke_opacity": config["gridOpacity"],
-        "stroke_width": 1,
-    }
+    looks = {"stroke": config["gridColor"], "stroke_opacity": config["gridOpacity"]}
     found = []
-    for value in axis.values:
-        at = axis.scale.at(value)
+    for at in map(axis.scale.at, axis.values):
         if at is not None:
-            place = round(at) + 0.5
-            found.append(
-                line(0.5, place, width, 0.0, **looks)
-                if axis.upright
-                else line(place, 0.5, 0.0, height, **looks)
+            x, y, right, down = (
+                (0, round(at), width, 0) if axis.upright else (round(at), 0, 0, height)
             )
+            found.append(line(x + 0.5, y + 0.5, float(right), float(down), stroke_width=1, **looks))
     return found
 
 
 def axis_of(axis: Axis, config: Config, width: float, height: float) -> Guide:
-    """Ticks, labels, the line along the axis and its title; below, above or at the left."""
-    above = axis.options.get("orient") == "top"
-    base = 0.0 if axis.upright or above else height
-    sign = -1 if axis.upright or above else 1
-    places = [
-        (at, lines)
-        for value, lines in zip(axis.values, axis.labels(), strict=True)
-        if (at := axis.scale.at(value)) is not None
-    ]
-    elements: list[str] = []
-    box = Box(0, 0, 0, height) if axis.upright else Box(0, base, width, base)
-    has_ticks = axis.options.get("ticks", True)
-    if has_ticks:
-        looks = {"stroke": config["tickColor"], "stroke_width": 1}
-        for at, _ in places:
-            place = round(at) + 0.5
-            elements.append(
-                line(0.5, place, -5.0, 0.0, **looks)
-                if axis.upright
-                else line(place, base + 0.5, 0.0, 5.0 * sign, **looks)
-            )
-    out = (_TICK if has_ticks else 0) + axis.options.get("labelPadding", _PADDING)
-    extent = float(_TICK if has_ticks else 0)
-    if axis.options.get("labels", True):
-        labelled = _labels(axis, config, places, base, sign, out)
-        elements += labelled.elements
-        box = box.with_(labelled.box)
+    """Ticks, labels, the line along the axis and its title."""
+    return _Drawing(axis, config, width, height).made()
+
+
+class _Label(NamedTuple):
+    element: str
+    box: Box
+
+
+class _Drawing:
+    """One axis being drawn. A class, for all of its parts stand by its side, one beyond another."""
+
+    def __init__(self, axis: Axis, config: Config, width: float, height: float) -> None:
+        self.axis, self.config, self.width, self.height = axis, config, width, height
+        self.length = height if axis.upright else width
+        self.size = float(config["labelFontSize"])
+
+    def _point(self, at: float, out: float) -> tuple[float, float]:
+        """What is so far along the axis, and so far away from the plot."""
+        if self.axis.side == "left":
+            return -out, at
+        return (at, self.height + out) if self.axis.side == "bottom" else (at, -out)
+
+    def _line(self, at: float, out: float, along: float, away: float, colour: object) -> str:
+        (x, y), (x2, y2) = self._point(at, out), self._point(at + along, out + away)
+        return line(x + 0.5, y + 0.5, x2 - x, y2 - y, stroke=colour, stroke_width=1)
+
+    def _reach(self, box: Box) -> float:
+        """How far away from the plot something reaches."""
+        ends = {"left": -box.x1, "bottom": box.y2 - self.height, "top": -box.y1}
+        return ends[self.axis.side]
+
+    def made(self) -> Guide:
+        axis, options, config = self.axis, self.axis.options, self.config
+        places = [
+            (at, lines)
+            for value, lines in zip(axis.values, axis.labels(), strict=True)
+            if (at := axis.scale.at(value)) is not None
+        ]
+        long = float(_TICK) if options.get("ticks", True) else 0.0
+        elements = [
+            self._line(round(at), 0, 0, long, config["tickColor"]) for at, _ in places if long
+        ]
+        labels = []
+        if options.get("labels", True):
+            labels = self._labels(places, long + options.get("labelPadding", _PADDING))
+        elements += [one.element for one in labels]
         extent = max(
-            extent,
-            -labelled.box.x1
-            if axis.upright
-            else (labelled.box.y2 - base) * sign
-            if sign > 0
-            else base - labelled.box.y1,
+            (long, float(options.get("minExtent", 0)), *(self._reach(one.box) for one in labels))
         )
-    extent = max(extent, float(axis.options.get("minExtent", 0)))
-    if axis.options.get("domain", True):
-        looks = {"stroke": config["domainColor"], "stroke_width": 1}
-        elements.append(
-            line(0.5, 0.5, 0.0, height, **looks)
-            if axis.upright
-            else line(0.5, base + 0.5, width, 0.0, **looks)
+        if options.get("domain", True):
+            elements.append(self._line(0, 0, self.length, 0, config["domainColor"]))
+        (x, y), (x2, y2) = self._point(0, 0), self._point(self.length, extent)
+        box = Box(min(x, x2), min(y, y2), max(x, x2), max(y, y2))
+        box = box.with_(*(one.box for one in labels))
+        if axis.title:
+            title = self._title(extent + _TITLE_PADDING)
+            elements += title.elements
+            box = box.with_(title.box)
+        return Guide(elements, box)
+
+    def _labels(self, places: Sequence[tuple[float, Sequence[str]]], out: float) -> list[_Label]:
+        options, named = self.axis.options, not isinstance(self.axis.scale, Number)
+        limit = options.get("labelLimit", self.config.get("labelLimit", 0))
+        turned = named and not self.axis.upright and options.get("labelAngle", 270) == 270
+        made = []
+        for at, lines in places:
+            told = [_cut(one, limit, self.size) for one in lines]
+            made.append(self._turned(told[0], at, out) if turned else self._label(told, at, out))
+        return made if named else _apart(made)
+
+    def _label(self, told: Sequence[str], at: float, out: float) -> _Label:
+        x, y = self._point(at, out)
+        step = float(self.axis.options.get("labelLineHeight", self.size + words.LINE))
+        if self.axis.upright:
+            align, y = "right", y + baseline("middle", self.size)
+        else:
+            above = self.axis.side == "top" and self.axis.options.get("labelBaseline") != "top"
+            align, x = self._flush(at), x + 0.5
+            y += baseline("bottom" if above else "top", self.size)
+        made = text(told, x, y, self.size, align, self.config["labelColor"], line=step)
+        return _Label(made.elements[0], made.box)
+
+    def _flush(self, at: float) -> str:
+        """The first and last number of an axis reach no further than it, unless they may."""
+        if isinstance(self.axis.scale, Number) and self.axis.options.get("labelFlush", True):
+            if abs(at) < 1:
+                return "left"
+            if abs(at - self.length) < 1:
+                return "right"
+        return "center"
+
+    def _turned(self, told: str, at: float, out: float) -> _Label:
+        x, y = self._point(at + baseline("middle", self.size) + 0.5, out)
+        looks = [*turned_attributes(x, y, self.size, "end"), ("fill", self.config["labelColor"])]
+        box = Box(x - self.size, y, x, y + words.width(told, self.size))
+        return _Label(tag("text", looks, words.escaped(told)), box)
+
+    def _title(self, out: float) -> Guide:
+        size, colour = float(self.config["titleFontSize"]), self.config["titleColor"]
+        weight, lines = self.config.get("titleFontWeight"), self.axis.title
+        x, y = self._point(self.length / 2, out)
+        if not self.axis.upright:
+            y += baseline("top" if self.axis.side == "bottom" else "bottom", size)
+            return text(lines, x + 0.5, y, size, "center", colour, weight=weight)
+        x += baseline("bottom", size)
+        looks = [("font-weight", weight), ("fill", colour)]
+        element = tag(
+            "text", [*turned_attributes(x, y, size, "middle"), *looks], words.escaped(lines[0])
         )
-    box = box.with_(
-        Box(-extent, 0, 0, height)
-        if axis.upright
-        else Box(0, min(base, base + sign * extent), width, max(base, base + sign * extent))
-    )
-    if axis.title:
-        titled = _axis_title(axis, config, extent, base, sign, width, height)
-        elements += titled.elements
-        box = box.with_(titled.box)
-    return Guide(elements, box)
+        half, over = words.width(lines[0], size) / 2, round(0.8 * size)
+        return Guide([element], Box(x - over, y - half, x + size - over, y + half))
 
 
-def _labels(
-    axis: Axis,
-    config: Config,
-    places: Sequence[tuple[float, Sequence[str]]],
-    base: float,
-    sign: int,
-    out: float,
-) -> Guide:
-    size, colour = float(config["labelFontSize"]), config["labelColor"]
-    limit = axis.options.get("labelLimit", config.get("labelLimit", 0))
-    elements, boxes = [], [Box(0, base, 0, base)]
-    turned = (
-        not axis.upright
-        and axis.options.get("labelAngle", 270 if axis.kind != "quantitative" else 0) == 270
-    )
-    step = float(axis.options.get("labelLineHeight", size + words.LINE))
-    made: list[tuple[list[str], Box]] = []
-    for number, (at, lines) in enumerate(places):
-        told = [_cut(one, limit, size) for one in lines]
-        if turned:
-            x, y = at + baseline("middle", size) + 0.5, base + sign * out
-            attributes = [
-                *turned_attributes(x, y, size, "end"), ("fill", colour),
-            ]  # fmt: skip
-            long = words.width(told[0], size)
-            made.append(
-                ([tag("text", attributes, words.escaped(told[0]))], Box(x - size, y, x, y + long))
-            )
-            continue
-        align = "right" if axis.upright else "center"
-        x, y = (
-            (-out, at + baseline("middle", size))
-            if axis.upright
-            else (at, base + out + baseline("top", size))
-        )
-        if not axis.upright:
-            x += 0.5
-            if sign < 0:  # above: the first line stands highest
-                top = axis.options.get("labelBaseline") == "top"
-                y = base - out + baseline("top" if top else "bottom", size)
-            if axis.kind == "quantitative" and axis.options.get("labelFlush", True):
-                if number == 0 and abs(at) < 1:
-                    align = "left"
-                elif number == len(places) - 1 and abs(at - axis.scale.length) < 1:  # type: ignore[union-attr]
-                    align = "right"
-        made.append(tuple(text(told, x, y, size, align, colour, line=step)))  # type: ignore[arg-type]
-    for own, box in _apart(made) if axis.kind != "nominal" and not turned else made:
-        elements += own
-        boxes.append(box)
-    return Guide(elements, boxes[0].with_(*boxes[1:]))
-
-
-def _apart(made: Sequence[tuple[list[str], Box]]) -> Sequence[tuple[list[str], Box]]:
+def _apart(made: list[_Label]) -> list[_Label]:
     """Every second label where labels would lie upon each other, until none do."""
     while len(made) > 2 and any(
         one.x2 + 1 > two.x1 and two.x2 + 1 > one.x1 and one.y2 > two.y1 and two.y2 > one.y1
@@ -255,77 +256,36 @@ def _cut(told: str, limit: float, size: float) -> str:
     return f"{told}…"
 
 
-def _axis_title(
-    axis: Axis, config: Config, extent: float, base: float, sign: int, width: float, height: float
-) -> Guide:
-    size, colour = float(config["titleFontSize"]), config["titleColor"]
-    weight = config.get("titleFontWeight")
-    if not axis.upright:
-        y = (
-            base + extent + _TITLE_PADDING + baseline("top", size)
-            if sign > 0
-            else base - extent - _TITLE_PADDING + baseline("bottom", size)
-        )
-        return text(axis.title, width / 2 + 0.5, y, size, "center", colour, weight=weight)
-    x = -extent - _TITLE_PADDING + baseline("bottom", size)
-    attributes = [
-        *turned_attributes(x, height / 2, size, "middle"),
-        ("font-weight", weight),
-        ("fill", colour),
-    ]
-    half = words.width(axis.title[0], size) / 2
-    return Guide(
-        [tag("text", attributes, words.escaped(axis.title[0]))],
-        Box(x - round(0.8 * size), height / 2 - half, x + round(0.2 * size), height / 2 + half),
-    )
-
-
 # ---------------------------------------------------------------- titles
+
+
+_SMALL: Final = 11.0  # the font of what stands below a title
 
 
 def title_of(given: Any, config: Config, box: Box, width: float) -> Guide:
     """A title above, or below, what it is of."""
-    title: Mapping[str, Any] = given if isinstance(given, Mapping) else {"text": given}
-    size, colour = (
-        float(title.get("fontSize", config.get("fontSize", 13))),
-        title.get("color", config.get("color", "black")),
-    )
-    weight = title.get("fontWeight", config.get("fontWeight"))
+    title: Mapping[str, Any] = {
+        **config,
+        **(given if isinstance(given, Mapping) else {"text": given}),
+    }
+    size, colour = float(title.get("fontSize", 13)), title.get("color", "black")
     lines = words.lines_of(title["text"])
-    subtitle = words.lines_of(title["subtitle"]) if "subtitle" in title else []
-    anchor = title.get("anchor", config.get("anchor", "middle"))
+    under = words.lines_of(title["subtitle"]) if "subtitle" in title else []
+    place = title.get("anchor", "middle")
     left, right = (0.0, width) if title.get("frame") == "group" else (box.x1, box.x2)
-    x = {"start": left, "middle": (left + right) / 2, "end": right}[anchor]
-    align = {"start": "left", "middle": "center", "end": "right"}[anchor]
-    step, small = size + words.LINE, 11.0
-    high = (
-        step * len(lines)
-        - words.LINE
-        + (3 + (small + words.LINE) * len(subtitle) - words.LINE if subtitle else 0)
-    )
+    x = {"start": left, "middle": (left + right) / 2, "end": right}[place]
+    align = {"start": "left", "middle": "center", "end": "right"}[place]
+    high = (size + words.LINE) * len(lines) - words.LINE
+    whole = high + (3 + (_SMALL + words.LINE) * len(under) - words.LINE if under else 0)
     offset = float(title.get("offset", 4))
-    top = box.y2 + offset if title.get("orient") == "bottom" else box.y1 - offset - high - 1
-    made = text(
-        lines,
-        x,
-        top + round(0.79 * size),
-        size,
-        align,
-        colour,
-        bold=weight == "bold",
-        weight=weight,
-    )
-    if not subtitle:
+    y = box.y2 + offset if title.get("orient") == "bottom" else box.y1 - offset - whole - 1
+    weight = title.get("fontWeight")
+    made = text(lines, x, y + baseline("top", size), size, align, colour, weight=weight)
+    if not under:
         return made
-    under = text(
-        subtitle,
-        x,
-        top + step * len(lines) + 1 + round(0.79 * small),
-        small,
-        align,
-        title.get("subtitleColor", colour),
-    )
-    return Guide(made.elements + under.elements, made.box.with_(under.box))
+    y += high + 3 + baseline("top", _SMALL)
+    below = text(under, x, y, _SMALL, align, title.get("subtitleColor", colour))
+    return Guide(made.elements + below.elements, made.box.with_(below.box))
 
 
 # ---------------------------------------------------------------- legends
