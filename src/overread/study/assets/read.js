@@ -8,6 +8,7 @@ const [pictures, form, notice, saved, place, bar, pauser] =
   ["pictures", "form", "notice", "saved", "place", "progress", "pause"].map(part);
 let state = null, at = 0, now = null, stages = [], busy = false, paused = false;
 let seen = 0, since = 0;  // milliseconds that this display was in front of the reader
+let toldShown;  // until the server knows since when: an answer before that would have no time
 
 function make(tag, given, ...inside) {
   const made = document.createElement(tag);
@@ -126,7 +127,7 @@ async function show(index) {
   bar.hidden = pauser.hidden = false;
   [bar.max, bar.value] = [whole, new Set(state.done).size];
   [seen, since] = [0, performance.now()];
-  steadily(`/display/${id}/shown`, {}).catch(() => {});
+  toldShown = steadily(`/display/${id}/shown`, {}).catch(() => {});
   for (const next of state.order.slice(at + 1, at + 3)) display(next).catch(() => {});
 }
 
@@ -268,6 +269,7 @@ async function commit() {
   if (!paused) { seen += performance.now() - since; since = performance.now(); }
   form.inert = true;  // what is changed while this is on its way would be lost
   try {
+    await toldShown;
     const kept = await steadily(`/display/${now.id}`, {values: given, revision: now.revision, visible: seen / 1000});
     [now.revision, now.values] = [kept.revision, {...now.values, ...given}];
     delete now.draft;
