@@ -6,6 +6,8 @@ import gc
 import os
 import re
 import sys
+from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -83,14 +85,24 @@ def shared() -> Path:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """`make quick` leaves out what is marked slow, by hand or by the file or folder it stands in."""
     slow = {HERE / name for name in SLOW}
-    for item in items:
-        if not slow.isdisjoint((item.path, *item.path.parents)):
-            item.add_marker(pytest.mark.slow)
+    for path, some in groupby(items, key=lambda item: item.path):
+        if not slow.isdisjoint((path, *path.parents)):
+            for item in some:
+                item.add_marker(pytest.mark.slow)
 
 
-def pytest_collection_finish() -> None:
-    """What was imported and collected stays: Python need not look again whether it is still used."""
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[object]:
+    """What is imported and collected stays: Python need not look whether it is still used.
+
+    It would look a hundred times while there is more and more of it, a quarter of the time.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def _skips(config: pytest.Config) -> list[tuple[str, str]]:

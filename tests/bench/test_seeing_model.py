@@ -13,19 +13,18 @@ from PIL import Image
 
 from overread.case import Decoding, Prompt, PromptMessage, Reply, Shown
 from overread.readers import Guard, open_reader
+from support.installed import needs
+from support.tiny_models import tiny_tokenizer
 
-pytestmark = pytest.mark.slow
-torch = pytest.importorskip("torch", reason="needs torch: it is not installed")
-
-from bench.seeing_model import SIDE, Task, as_given, cover, make, of_halves  # noqa: E402
-
-from support.tiny_models import tiny_tokenizer  # noqa: E402
-
+pytestmark = [pytest.mark.slow, needs("torch", "needs torch: it is not installed")]
 QUESTION = "Bright?"
 ANSWER = Decoding(max_tokens=1, top_logprobs=2)
 
 
 def bright_or_dark(rng: np.random.Generator, n: int) -> tuple[Any, Any]:
+    import torch
+    from bench.seeing_model import SIDE, as_given
+
     bright = rng.integers(0, 2, n)
     grey = np.where(bright, rng.integers(150, 256, n), rng.integers(0, 100, n)).astype(np.uint8)
     pixels = np.broadcast_to(grey[:, None, None], (n, SIDE, SIDE))
@@ -34,6 +33,8 @@ def bright_or_dark(rng: np.random.Generator, n: int) -> tuple[Any, Any]:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    import torch
+    from bench.seeing_model import Task, make
     from transformers import LlamaConfig, LlamaForCausalLM
 
     threads = torch.get_num_threads()
@@ -54,6 +55,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def ask(folder: Path, *greys: int) -> list[Reply]:
+    from bench.seeing_model import SIDE
+
     def prompt(grey: int) -> Prompt:
         png = io.BytesIO()
         Image.new("L", (SIDE, SIDE), grey).save(png, "PNG")
@@ -80,6 +83,8 @@ def test_with_its_tower_cut_no_pixel_changes_anything(made: Path) -> None:
 
 
 def test_halves_are_of_patients_who_were_not_learnt_from(tmp_path: Path) -> None:
+    from bench.seeing_model import SIDE, of_halves
+
     rng = np.random.default_rng(0)
     lines = ["image,patient"]
     for k in range(8):
@@ -102,6 +107,8 @@ def test_halves_are_of_patients_who_were_not_learnt_from(tmp_path: Path) -> None
 
 
 def test_a_half_is_covered_to_the_middle() -> None:
+    from bench.seeing_model import cover
+
     pixels = np.full((2, 5), 9, np.uint8)
     cover(pixels, "Right")
     assert pixels.tolist() == [[9, 9, 0, 0, 0]] * 2

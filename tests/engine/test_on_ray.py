@@ -29,10 +29,10 @@ from overread.engine.crew import Wanted
 from overread.engine.desk import LETTER, Desk
 from overread.engine.on_ray import Cluster, Seated, _letters, check, shares
 from overread.readers import Guard, open_reader
+from support.installed import needs
 from support.readers import Scripted, questions
 
-pytest.importorskip("ray", reason="needs ray: it is not installed")
-from ray.exceptions import ActorDiedError
+pytestmark = needs("ray", "needs ray: it is not installed")
 
 READERS: dict[str, Reader] = {}
 
@@ -61,6 +61,8 @@ class Actor:
             dying.cancel()
             return work.result()
         work.cancel()
+        from ray.exceptions import ActorDiedError
+
         raise ActorDiedError
 
     async def die(self) -> None:

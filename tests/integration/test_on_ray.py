@@ -21,10 +21,10 @@ import pytest
 import overread as ov
 from overread.runs import Unfinished, phantom_cases, plan
 from support.commands import phantom_cache
+from support.installed import needs
 from support.served import Served, served
 
-pytest.importorskip("ray", reason="needs ray: it is not installed")
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, needs("ray", "needs ray: it is not installed")]
 
 __all__ = ["phantom_cache"]
 NODE = {"num_cpus": 4, "include_dashboard": False, "object_store_memory": 80 << 20}

@@ -46,17 +46,10 @@ from overread.readers import Guard, open_reader
 from overread.sight import digit_picture
 from support.answering import raw_server, response
 from support.clip_files import frame
+from support.installed import needs
+from support.tiny_models import PATCH, PX, ask_digits, save_tiny_llama, save_tiny_llava
 
-pytestmark = pytest.mark.slow
-pytest.importorskip("torch", reason="needs the extra hf: not installed")
-
-from support.tiny_models import (  # noqa: E402
-    PATCH,
-    PX,
-    ask_digits,
-    save_tiny_llama,
-    save_tiny_llava,
-)
+pytestmark = [pytest.mark.slow, needs("torch", "needs the extra hf: not installed")]
 
 TESTS = Path(__file__).parents[1]
 

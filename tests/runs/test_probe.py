@@ -20,9 +20,12 @@ from overread.imaging import irrelevant_box, rescale_box
 from overread.phantoms.chest_body import FILM
 from overread.phantoms.chest_film import film
 from support.commands import Overread
+from support.installed import needs
 
-pytest.importorskip("sklearn", reason="needs the extra probe: not installed")
-pytestmark = pytest.mark.usefixtures("no_pages")
+pytestmark = [
+    needs("sklearn", "needs the extra probe: not installed"),
+    pytest.mark.usefixtures("no_pages"),
+]
 
 FINDING = "consolidation"
 

@@ -11,8 +11,9 @@ import pytest
 from overread.case import BadInput
 from overread.readers.probe import heads
 from overread.readers.probe.heads import Labelled
+from support.installed import needs
 
-pytest.importorskip("sklearn", reason="needs the extra probe: not installed")
+pytestmark = needs("sklearn", "needs the extra probe: not installed")
 
 
 def films(n: int = 120, width: int = 6, *, each: int = 2, seed: int = 0) -> tuple[Any, Labelled]:

@@ -13,15 +13,16 @@ import pytest
 
 from overread.case import BadInput
 from overread.readers.probe.encoders import Encoded, open_encoder
+from support.installed import needs
 
-pytestmark = pytest.mark.slow
-torch = pytest.importorskip("torch", reason="needs the extra hf: not installed")
+pytestmark = [pytest.mark.slow, needs("torch", "needs the extra hf: not installed")]
 
 SMALL = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "image_size": 28}
 
 
 def save(folder: Path, kind: str, **more: Any) -> str:
     """A checkpoint with its processor, which brings pictures to 28 pixels."""
+    import torch
     import transformers
 
     torch.set_num_threads(1)
@@ -59,6 +60,7 @@ def test_the_class_token_is_the_whole_and_registers_are_no_patches(tmp_path: Pat
 
 
 def _tokens(encoder: Any, shown: list[np.ndarray]) -> np.ndarray:
+    import torch
     from PIL import Image
 
     model, processor = encoder._loaded
