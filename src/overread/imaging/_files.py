@@ -31,6 +31,11 @@ def locate(source: Source, *, folder: bool = False) -> Path:
     bytes and symbolic links that point out of the root are refused. A root may itself be a link.
     What lies inside an archive has no path of its own: clips and folders of masks must be files.
     """
+    return Path(_located(source, folder=folder))
+
+
+def _located(source: Source, *, folder: bool = False) -> str:
+    """`locate` without a Path, which costs as much as all else."""
     root, name = source.root, source.name
     if looked_at(root, ".zip") or looked_at(root, ".parquet"):
         raise BadInput(
@@ -63,10 +68,10 @@ def locate(source: Source, *, folder: bool = False) -> Path:
             f"{name!r} below {root!r} cannot be reached: {why}. Mend its name or rights."
         ) from None
     if folder and name and stat.S_ISDIR(kind):
-        return Path(path)
+        return path
     if not stat.S_ISREG(kind):
         raise BadInput(f"{name!r} below {root!r} is not a file. Name an image file.")
-    return Path(path)
+    return path
 
 
 @functools.lru_cache(4096)
@@ -149,9 +154,9 @@ def place(source: Source) -> Place:
     held = _holder(source.root)
     if held is not None:
         return held.place(source.name)
-    path = locate(source, folder=True)  # masks of a clip may be a folder
+    path = _located(source, folder=True)  # masks of a clip may be a folder
     with unreadable_refused(source.name):
-        return Place(str(path), *stamp(path), str(path))
+        return Place(path, *stamp(path), path)
 
 
 def check_there(source: Source) -> None:
@@ -160,7 +165,7 @@ def check_there(source: Source) -> None:
     if held is not None:
         held.place(source.name)
     else:
-        locate(source)
+        _located(source)
 
 
 # An archive of 20,000 members is looked at once in a while, not for every member: a system call
@@ -214,7 +219,7 @@ def read(source: Source | Inline) -> bytes:
 
 def read_file(source: Source, at_most: int = MOST_BYTES) -> tuple[Place, bytes]:
     """The bytes of a file below a folder, and where and how it stood when it was opened."""
-    path = locate(source)
+    path = _located(source)
     with unreadable_refused(source.name), open(path, "rb", buffering=0) as file:
         found = os.fstat(file.fileno())
         size = found.st_size
@@ -224,8 +229,12 @@ def read_file(source: Source, at_most: int = MOST_BYTES) -> tuple[Place, bytes]:
                 f"{at_most}). Name an image file."
             )
         hold(size, source.name)
-        at = Place(str(path), size, mark_of(found), str(path))
+        at = Place(path, size, mark_of(found), path)
         return at, file.read(size)  # with room for no more: clearing that takes longer than reading
+
+
+# Bytes of a file that is digested in one piece: else a buffer is made and cleared for each.
+_AT_ONCE = 1 << 20
 
 
 def digest(source: Source | Inline) -> bytes:
@@ -241,15 +250,17 @@ def digest(source: Source | Inline) -> bytes:
     held = _holder(source.root)
     if held is not None:
         return held.place(source.name).digest or digest_of(held.read(source.name))
-    path = locate(source, folder=True)
+    path = _located(source, folder=True)
     with unreadable_refused(source.name):
-        if path.is_dir():
+        if os.path.isdir(path):
             whole = hashlib.sha256(b"folder")
-            for image in images_of(path, source.name):
+            for image in images_of(Path(path), source.name):
                 with open(image, "rb", buffering=0) as file:
                     whole.update(hashlib.file_digest(file, "sha256").digest())
             return whole.digest()[:16]
         with open(path, "rb", buffering=0) as file:
+            if os.fstat(file.fileno()).st_size <= _AT_ONCE:
+                return digest_of(file.read())
             head = file.read(132)
             file.seek(0)
             return _named(hashlib.file_digest(file, "sha256").digest()[:16], head)
