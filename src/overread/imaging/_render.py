@@ -91,12 +91,16 @@ def render(picture: oc.Picture, opened: Opened | None = None) -> Shown:
 
     if opened is None:
         image = sized()
-    else:  # copied on the way in, for what a file made of itself holds the file, and on the way out
-        kept = opened.get((at, sizing), lambda: sized().copy())
+    else:  # copied on the way out, and on the way in what a file made of itself: it holds the file
+        kept = opened.get((at, sizing), lambda: _without_file(sized()))
         image = kept.copy() if rest else kept
     for operation in rest:
         image = applied(image, operation)
     return encoded(image, quality)
+
+
+def _without_file(image: Image.Image) -> Image.Image:
+    return image if type(image) is Image.Image else image.copy()
 
 
 def may_stand(picture: oc.Picture) -> bool:
