@@ -146,9 +146,7 @@ def shown_grey(
     return np.subtract(255, grey, out=grey) if inverted else grey
 
 
-def _looked_up_in(
-    table: NDArray[np.uint8], first: int, stored: NDArray[Any]
-) -> NDArray[np.uint8]:
+def _looked_up_in(table: NDArray[np.uint8], first: int, stored: NDArray[Any]) -> NDArray[np.uint8]:
     """The table's value for every pixel, of which each has one: nothing wraps round."""
     grey = np.empty(stored.shape, np.uint8)
     row, made, at = stored.reshape(-1), grey.reshape(-1), 0
