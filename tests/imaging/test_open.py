@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from PIL import Image, ImageOps
 
 from overread.case import BadInput
-from overread.imaging import open_image
+from overread.imaging import _formats as formats
+from overread.imaging import _render, open_image
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -69,6 +70,38 @@ def test_jpeg_opens_as_pillow_decodes_it():
     for array in (ramp(64, 64), colours(64, 64)):
         data = encoded(Image.fromarray(array), "JPEG", quality=90)
         np.testing.assert_array_equal(opened(data), np.asarray(Image.open(io.BytesIO(data))))
+
+
+@pytest.mark.parametrize("kind", ["L", "RGB", "RGB 4:4:4", "RGB progressive", "CMYK"])
+def test_a_jpeg_ends_as_pillows_plug_in_has_it_whatever_is_wrong_with_it(kind, monkeypatch):
+    mode, _, way = kind.partition(" ")
+    chance = np.random.default_rng(7)
+    image = Image.frombytes(mode, (20, 24), chance.bytes(24 * 20 * len(mode)))
+    options = {"4:4:4": {"subsampling": 0}, "progressive": {"progressive": True}}.get(way, {})
+    whole = encoded(image, "JPEG", **options)
+    files = [whole, *(whole[:at] for at in chance.integers(3, len(whole), 40))]
+    for at in chance.integers(3, len(whole), 160):
+        files.append(whole[:at] + bytes([chance.integers(256)]) + whole[at + 1 :])
+
+    def ended(data):
+        try:
+            return opened(data).tolist()
+        except BadInput as error:
+            return str(error)
+
+    found = [ended(data) for data in files]
+    monkeypatch.setattr(_render, "_common_jpeg", lambda *_: None)
+    assert found == [ended(data) for data in files]
+    assert any(isinstance(one, str) for one in found)
+    assert any(isinstance(one, list) for one in found[1:])
+
+
+def test_a_jpeg_without_metadata_is_not_copied_and_with_them_it_loses_them():
+    plain = encoded(Image.fromarray(colours()), "JPEG")
+    assert formats.strip_jpeg(plain, "a.jpg").data is plain
+    told = encoded(Image.fromarray(colours()), "JPEG", comment=b"a name", exif=Image.Exif())
+    assert formats.strip_jpeg(plain[:2] + b"\xff\xfe\0\x06name" + plain[2:], "a").data == plain
+    assert b"a name" not in formats.strip_jpeg(told, "a.jpg").data
 
 
 @pytest.mark.parametrize("compression", ["raw", "tiff_lzw", "tiff_deflate", "packbits"])

@@ -18,7 +18,7 @@ from PIL import Image
 from overread.case import BadInput, Box, Fill, Inline, Picture, Resize, Within
 from overread.imaging import ENCODER, open_image, pixels, render
 from overread.imaging._own_png import own_png
-from overread.imaging._png import alike, png, pngs
+from overread.imaging._png import _are_grey, _filters_for, alike, png, pngs
 from support.timing import cpu_seconds
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -369,6 +369,33 @@ def test_frames_written_together_are_those_written_alone() -> None:
     assert pngs(every) == alone
     assert pngs(every[::-1]) == alone[::-1]
     assert pngs([]) == []
+
+
+@pytest.mark.parametrize("least", [0, 100, 127, 128, 129, 200])
+def test_the_filter_leaves_least_counted_as_signed_bytes(least) -> None:
+    rows = np.random.default_rng(least).integers(least, 256, (3, 9, 30), dtype=np.uint8)
+
+    def left(differences) -> list[int]:
+        signed = (differences.astype(int) + 128) % 256 - 128
+        return abs(signed).sum(axis=(1, 2)).tolist()
+
+    now, above = rows[:, 1:].astype(int), rows[:, :-1].astype(int)
+    ways = [
+        left(now),
+        left(now[..., 3:] - now[..., :-3]),
+        left(now - above),
+    ]  # by a filter's number
+    chosen = _filters_for(rows[:, 1:], rows[:, :-1], 3)
+    for picture, kind in enumerate(chosen):
+        assert ways[kind][picture] == min(way[picture] for way in ways)
+
+
+@pytest.mark.parametrize("differs", [0, 1, 2])
+@pytest.mark.parametrize(("pixels_off", "grey"), [(0, True), (7, True), (8, False), (16, False)])
+def test_a_picture_is_grey_where_most_of_its_pixels_are(differs, pixels_off, grey) -> None:
+    rows = np.full((1, 4, 4, 3), 9, np.uint8)
+    rows.reshape(-1, 3)[:pixels_off, differs] = 8
+    assert _are_grey(rows.reshape(1, 4, 12), 3) == [grey]
 
 
 def test_only_small_frames_of_one_shape_are_taken_together() -> None:

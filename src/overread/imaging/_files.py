@@ -32,6 +32,11 @@ def locate(source: Source, *, folder: bool = False) -> Path:
     bytes and symbolic links that point out of the root are refused. A root may itself be a link.
     What lies inside an archive has no path of its own: clips and folders of masks must be files.
     """
+    return Path(_located(source, folder=folder))
+
+
+def _located(source: Source, *, folder: bool = False) -> str:
+    """`locate` without a Path, which costs as much as all else."""
     root, name = source.root, source.name
     try:
         path = place_named(source)[1]
@@ -51,10 +56,10 @@ def locate(source: Source, *, folder: bool = False) -> Path:
             f"{name!r} below {root!r} cannot be reached: {why}. Mend its name or rights."
         ) from None
     if folder and name and stat.S_ISDIR(kind):
-        return Path(path)
+        return path
     if not stat.S_ISREG(kind):
         raise BadInput(f"{name!r} below {root!r} is not a file. Name an image file.")
-    return Path(path)
+    return path
 
 
 def place_named(source: Source) -> tuple[str, str]:
@@ -160,9 +165,9 @@ def place(source: Source) -> Place:
     held = _holder(source.root)
     if held is not None:
         return held.place(source.name)
-    path = locate(source, folder=True)  # masks of a clip may be a folder
+    path = _located(source, folder=True)  # masks of a clip may be a folder
     with unreadable_refused(source.name):
-        return Place(str(path), *stamp(path), str(path))
+        return Place(path, *stamp(path), path)
 
 
 def check_there(source: Source) -> None:
@@ -171,7 +176,7 @@ def check_there(source: Source) -> None:
     if held is not None:
         held.place(source.name)
     else:
-        locate(source)
+        _located(source)
 
 
 # An archive of 20,000 members is looked at once in a while, not for every member: a system call
@@ -220,7 +225,7 @@ def read(source: Source | Inline) -> bytes:
         except BadInput:
             _lately.pop(source.root, None)  # whoever tries again finds it as it is then
             raise
-    path = locate(source)
+    path = _located(source)
     with unreadable_refused(source.name), open(path, "rb", buffering=0) as file:
         size = os.fstat(file.fileno()).st_size
         if size > MOST_BYTES:
@@ -230,6 +235,10 @@ def read(source: Source | Inline) -> bytes:
             )
         hold(size, source.name)
         return file.read(size)  # with room for no more: clearing that takes longer than reading
+
+
+# Bytes of a file that is digested in one piece: else a buffer is made and cleared for each.
+_AT_ONCE = 1 << 20
 
 
 def digest(source: Source | Inline) -> bytes:
@@ -245,15 +254,17 @@ def digest(source: Source | Inline) -> bytes:
     held = _holder(source.root)
     if held is not None:
         return held.place(source.name).digest or digest_of(held.read(source.name))
-    path = locate(source, folder=True)
+    path = _located(source, folder=True)
     with unreadable_refused(source.name):
-        if path.is_dir():
+        if os.path.isdir(path):
             whole = hashlib.sha256(b"folder")
-            for image in images_of(path, source.name):
+            for image in images_of(Path(path), source.name):
                 with open(image, "rb", buffering=0) as file:
                     whole.update(hashlib.file_digest(file, "sha256").digest())
             return whole.digest()[:16]
         with open(path, "rb", buffering=0) as file:
+            if os.fstat(file.fileno()).st_size <= _AT_ONCE:
+                return digest_of(file.read())
             head = file.read(132)
             file.seek(0)
             return _named(hashlib.file_digest(file, "sha256").digest()[:16], head)

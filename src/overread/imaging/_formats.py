@@ -24,6 +24,7 @@ class Plain(NamedTuple):
 
     `bits` and `signed` describe a grey sample as stored; `grey` says that all channels but alpha
     are one; `inverted` that 0 is white and Pillow leaves it so, or that CMYK inks are complemented.
+    `common` is mode and size of a JPEG of the usual kinds: its decoder needs to know no more.
     """
 
     data: bytes
@@ -32,6 +33,7 @@ class Plain(NamedTuple):
     signed: bool = False
     grey: bool = False
     inverted: bool = False
+    common: tuple[str, tuple[int, int]] | None = None
 
 
 def check_size(width: int, height: int, name: str) -> None:
@@ -193,11 +195,15 @@ def _webp_size(kind: bytes, body: bytes, name: str) -> tuple[int, int]:
 
 JPEG = b"\xff\xd8\xff"
 _SCAN, _END = 0xDA, 0xD9
-_BARE = frozenset({0x01, *range(0xD0, 0xD8)})
+# Without a length and a body.
+_BARE = frozenset({0x00, 0x01, *range(0xD0, 0xD8), _SCAN, _END})
 # Start of frame; 0xF7 is JPEG-LS, which DICOM wraps. C4, C8 and CC are tables, not frames.
 _FRAME = (frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}) | {0xF7}
+_SEQUENTIAL, _USUAL = frozenset({0xC0, 0xC1}), frozenset({0xC0, 0xC1, 0xC2})
+_MODES = {1: "L", 3: "RGB"}
 _JFIF, _EXIF, _ADOBE = 0xE0, 0xE1, 0xEE
 _METADATA = frozenset({*range(0xE1, 0xF0), 0xFE}) - {_ADOBE}
+_TOLD = _FRAME | {_JFIF, _EXIF, _ADOBE}
 
 
 # Pixels times scans: a progressive file has some ten scans, and a large one may have three hundred
@@ -207,53 +213,89 @@ _BAND = 1 << 20  # bytes of a file that are looked through at a time
 
 
 class JpegHeader(NamedTuple):
-    """What stands before the first scan."""
+    """What stands before the first scan.
 
-    width: int = 0
-    height: int = 0
-    components: bytes = b""
-    jfif: bool = False
-    adobe: bool = False
-    orientation: int = 1
-    kept: tuple[bytes, ...] = ()
+    `frames` are kind and bits of every frame that is declared, `scanned` the components of the
+    first scan, and `kept` where all but metadata stands in the file, as begins and ends.
+    """
+
+    width: int
+    height: int
+    components: bytes
+    jfif: bool
+    adobe: bool
+    orientation: int
+    frames: tuple[tuple[int, int], ...]
+    scanned: int
+    kept: tuple[tuple[int, int], ...]
+
+    @property
+    def one_scan(self) -> bool:
+        """Whether its decoder takes no more than the first scan, and keeps no coefficients."""
+        all_at_once = self.scanned == len(self.components) > 0
+        return all_at_once and all(kind in _SEQUENTIAL for kind, _ in self.frames)
+
+    @property
+    def common(self) -> tuple[str, tuple[int, int]] | None:
+        """Mode and size of one frame of eight bits, grey or in three colours; None of others."""
+        mode = _MODES.get(len(self.components))
+        if mode is None or len(self.frames) != 1:
+            return None
+        kind, bits = self.frames[0]
+        return (mode, (self.width, self.height)) if kind in _USUAL and bits == 8 else None
 
 
 def read_jpeg_header(data: bytes, name: str) -> JpegHeader:
-    """Walk the segments up to the first scan; `kept` is the file without its metadata."""
-    header, kept, at = JpegHeader(), [b"\xff\xd8"], 2
+    """Walk the segments up to the first scan."""
+    size, at = len(data), 2
+    width, height, components, jfif, adobe, orientation = 0, 0, b"", False, False, 1
+    frames: list[tuple[int, int]] = []
+    kept: list[tuple[int, int]] = []
+    begin, end = 0, 2  # of what is kept and not in the list yet
     while True:
         at = data.find(b"\xff", at)
-        while 0 <= at < len(data) and data[at] == 0xFF:
+        while 0 <= at < size and data[at] == 0xFF:
             at += 1
-        if not 0 < at < len(data):
+        if not 0 < at < size:
             refuse_damaged(name, "the JPEG has no picture")
         marker, at = data[at], at + 1
-        if marker == _SCAN:
-            kept.append(data[at - 2 :])
-            return header._replace(kept=tuple(kept))
-        if marker == _END:
-            refuse_damaged(name, "the JPEG has no picture")
-        if marker in _BARE or marker == 0:
+        if marker in _BARE:
+            if marker == _SCAN:
+                break
+            if marker == _END:
+                refuse_damaged(name, "the JPEG has no picture")
             continue
         length = int.from_bytes(data[at : at + 2], "big")
-        body = data[at + 2 : at + length]
-        if length < 2 or len(body) != length - 2:
+        if length < 2 or at + length > size:
             refuse_damaged(name, "the JPEG ends within its header")
-        if marker in _FRAME and len(body) >= 6:
-            header = header._replace(
-                height=int.from_bytes(body[1:3], "big"),
-                width=int.from_bytes(body[3:5], "big"),
-                components=body[6 : 6 + 3 * body[5] : 3],
-            )
-        elif marker == _JFIF and body.startswith(b"JFIF"):
-            header = header._replace(jfif=True)
-        elif marker == _ADOBE and body.startswith(b"Adobe"):
-            header = header._replace(adobe=True)
-        elif marker == _EXIF and body.startswith(b"Exif\0\0"):
-            header = header._replace(orientation=exif_orientation(body[6:]))
+        if marker in _TOLD:
+            body = data[at + 2 : at + length]
+            if marker in _FRAME and len(body) >= 6:
+                height = int.from_bytes(body[1:3], "big")
+                width = int.from_bytes(body[3:5], "big")
+                components = body[6 : 6 + 3 * body[5] : 3]
+                frames.append((marker, body[0]))
+            elif marker == _JFIF and body.startswith(b"JFIF"):
+                jfif = True
+            elif marker == _ADOBE and body.startswith(b"Adobe"):
+                adobe = True
+            elif marker == _EXIF and body.startswith(b"Exif\0\0"):
+                orientation = exif_orientation(body[6:])
         if marker not in _METADATA:
-            kept.append(b"\xff" + data[at - 1 : at + length])
+            if at - 2 != end:
+                kept.append((begin, end))
+                begin = at - 2
+            end = at + length
         at += length
+    if at - 2 != end:
+        kept.append((begin, end))
+        begin = at - 2
+    kept.append((begin, size))
+    scanned = data[at + 2] if at + 2 < size else 0
+    return JpegHeader(
+        *(width, height, components, jfif, adobe, orientation),
+        *(tuple(frames), scanned, tuple(kept)),
+    )
 
 
 def scans_in(data: bytes, start: int = 0, end: int | None = None) -> int:
@@ -293,10 +335,12 @@ def strip_jpeg(data: bytes, name: str) -> Plain:
     """
     header = read_jpeg_header(data, name)
     check_size(header.width, header.height, name)
-    kept = b"".join(header.kept)
-    hold_scans(header, kept, name)
+    whole = header.kept == ((0, len(data)),)  # nothing to leave out: no copy
+    kept = data if whole else b"".join([memoryview(data)[a:b] for a, b in header.kept])
+    if not header.one_scan:
+        hold_scans(header, kept, name)
     inverted = len(header.components) == 4 and not header.adobe
-    return Plain(kept, header.orientation, inverted=inverted)
+    return Plain(kept, header.orientation, inverted=inverted, common=header.common)
 
 
 # --------------------------------------------- TIFF and BigTIFF, down to the tags that hold pixels

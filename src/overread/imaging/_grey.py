@@ -138,11 +138,23 @@ def shown_grey(
         return to_bytes(fraction_of(real, ends))
 
     if high - low < _LONGEST_TABLE:
-        table = shown(np.arange(low, high + 1, dtype=np.int64))
-        grey = in_bands(stored, lambda band: table[band.astype(np.int64) - low])
+        first = 0 if 0 <= low <= high < _LONGEST_TABLE else low  # no subtraction for each pixel
+        table = shown(np.arange(first, high + 1, dtype=np.int64))
+        grey = _looked_up_in(table, first, stored)
     else:
         grey = in_bands(stored, shown)
     return np.subtract(255, grey, out=grey) if inverted else grey
+
+
+def _looked_up_in(table: NDArray[np.uint8], first: int, stored: NDArray[Any]) -> NDArray[np.uint8]:
+    """The table's value for every pixel, of which each has one: nothing wraps round."""
+    grey = np.empty(stored.shape, np.uint8)
+    row, made, at = stored.reshape(-1), grey.reshape(-1), 0
+    for band in bands(row):
+        places = band - np.int64(first) if first else band
+        np.take(table, places, out=made[at : at + band.size], mode="wrap")
+        at += band.size
+    return grey
 
 
 def _occurring(stored: NDArray[Any], low: int, high: int, elements: Elements) -> NDArray[np.int64]:

@@ -103,8 +103,7 @@ def _filters_for(rows: NDArray[np.uint8], above: NDArray[np.uint8], depth: int) 
     counted = np.uint32 if rows[0].size < 1 << 24 else np.uint64
     sums = []
     for differences in left.values():
-        least = np.negative(differences)
-        np.minimum(differences, least, out=least)
+        least = np.abs(differences.view(np.int8)).view(np.uint8)  # -128, too, becomes 128
         sums.append(least.sum(axis=(1, 2), dtype=counted))
     kinds = list(left)
     return [kinds[least] for least in np.argmin(sums, axis=0).tolist()]
@@ -114,9 +113,17 @@ def _are_grey(rows: NDArray[np.uint8], depth: int) -> list[bool]:
     """Whether most pixels of each picture have three channels that are one."""
     if depth == 1:
         return [False] * len(rows)
-    red, green, blue = rows[..., 0::3], rows[..., 1::3], rows[..., 2::3]
-    grey = np.count_nonzero((red == green) & (green == blue), axis=(1, 2))
-    return [2 * int(count) > red[0].size for count in grey]
+    green = rows[..., 1::3]
+    alike = rows[..., 0::3] == green
+    found = _mostly(alike)
+    if any(found):  # of a photograph two channels already differ
+        alike &= green == rows[..., 2::3]
+        found = _mostly(alike)
+    return found
+
+
+def _mostly(there: NDArray[np.bool_]) -> list[bool]:
+    return [2 * int(np.count_nonzero(each)) > each.size for each in there]
 
 
 def _filtered(

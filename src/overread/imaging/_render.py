@@ -92,12 +92,16 @@ def render(picture: oc.Picture, opened: Opened | None = None) -> Shown:
 
     if opened is None:
         image = sized()
-    else:  # copied on the way in, for what a file made of itself holds the file, and on the way out
-        kept = opened.get((at, sizing), lambda: sized().copy())
+    else:  # copied on the way out, and on the way in what a file made of itself: it holds the file
+        kept = opened.get((at, sizing), lambda: _without_file(sized()))
         image = kept.copy() if rest else kept
     for operation in rest:
         image = applied(image, operation)
     return encoded(image, quality)
+
+
+def _without_file(image: Image.Image) -> Image.Image:
+    return image if type(image) is Image.Image else image.copy()
 
 
 def may_stand(picture: oc.Picture) -> bool:
@@ -352,7 +356,7 @@ def open_mask(data: bytes, name: str) -> Image.Image:
     return image.point([0] + [255] * 255)
 
 
-def _decode(data: bytes, name: str) -> tuple[ImageFile, Plain] | None:
+def _decode(data: bytes, name: str) -> tuple[Image.Image, Plain] | None:
     """Decode with exactly the plug-in its first bytes ask for; None if no plug-in of ours does.
 
     `Image.open` would try its plug-ins in turn and check for bombs by a warning.
@@ -373,16 +377,37 @@ def _decode(data: bytes, name: str) -> tuple[ImageFile, Plain] | None:
     else:
         return None
     hold(2 * len(plain.data), name)
+    if plain.common is not None:
+        _hold_pixels(*plain.common, name)
+        drawn = _common_jpeg(*plain.common, plain.data)
+        if drawn is not None:
+            return drawn, plain
     image = kind(ClockedFile(plain.data, name))
     formats.check_size(*image.size, name)
-    width, height = image.size
-    pixel = _A_PIXEL.get(image.mode, _ANY_PIXEL)
-    hold(width * height * pixel + height * _A_ROW + width * _A_COLUMN, name)
+    if plain.common is None:
+        _hold_pixels(image.mode, image.size, name)
     if kind is JpegImageFile:
         # In one piece: between pieces the interpreter's lock is taken again, and threads wait.
         image.decodermaxblock = max(len(plain.data), image.decodermaxblock)
     image.load()
     return image, plain
+
+
+def _hold_pixels(mode: str, size: tuple[int, int], name: str) -> None:
+    width, height = size
+    pixel = _A_PIXEL.get(mode, _ANY_PIXEL)
+    hold(width * height * pixel + height * _A_ROW + width * _A_COLUMN, name)
+
+
+def _common_jpeg(mode: str, size: tuple[int, int], data: bytes) -> Image.Image | None:
+    """A JPEG by Pillow's decoder alone; None where anything is wrong, which its plug-in can name.
+
+    The plug-in reads the header once more, little by little, and makes tables that nobody needs.
+    """
+    try:
+        return Image.frombytes(mode, size, data, "jpeg", mode, "")
+    except (ValueError, OSError):
+        return None
 
 
 def _is_deep(image: Image.Image) -> bool:
