@@ -6,6 +6,7 @@ within a plot, since the room around plots hangs on how wide a font is taken to 
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections import Counter
@@ -42,6 +43,11 @@ class Mark(NamedTuple):
 def spec_of(kind: str) -> dict[str, Any]:
     spec = {"config": CONFIG} | SPECS[kind]
     return spec | {"config": spec["config"] | {"aria": True}, "background": "white"}
+
+
+@functools.cache
+def by_vega(kind: str) -> str:
+    return vegalite_to_svg(spec_of(kind))
 
 
 def marks_of(document: str) -> list[Mark]:
@@ -93,8 +99,8 @@ def colour(said: str | None) -> str | None:
 @pytest.fixture(scope="module", params=MARKS)
 def both(request) -> tuple[list[Mark], list[Mark]]:
     """A figure as we draw it and as Vega does, in the order of what marks say."""
-    spec = spec_of(request.param)
-    ours, theirs = marks_of(drawn(spec)), marks_of(vegalite_to_svg(spec))
+    kind = request.param
+    ours, theirs = marks_of(drawn(spec_of(kind))), marks_of(by_vega(kind))
     # Vega reads a picture's whole address out, and draws lines of no length to what is not known.
     seen = [
         [one for one in some if one.kind != "image" and one.shape != (0.0, 0.0)]
@@ -132,8 +138,7 @@ def test_they_stand_in_the_same_places_of_their_plots(both):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_drawing_has_the_size_of_theirs(kind):
-    spec = spec_of(kind)
-    ours, theirs = (fromstring(draw(spec)) for draw in (drawn, vegalite_to_svg))
+    ours, theirs = map(fromstring, (drawn(spec_of(kind)), by_vega(kind)))
     for side in ("width", "height"):
         assert float(ours.get(side)) == pytest.approx(float(theirs.get(side)), rel=0.1, abs=12)
 
@@ -151,5 +156,4 @@ def words_of(document: str) -> set[str]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_axes_legends_and_titles_have_the_same_words(kind):
-    spec = spec_of(kind)
-    assert words_of(drawn(spec)) == words_of(vegalite_to_svg(spec))
+    assert words_of(drawn(spec_of(kind))) == words_of(by_vega(kind))
