@@ -31,7 +31,7 @@ _CHUNK = 256
 _QUEUE = 64
 # What may wait to be committed before callers wait, and what is committed without waiting for more:
 # so many replies, or so many characters of them.
-_PENDING, _PENDING_SIZE = 4096, 1 << 25
+_PENDING, _PENDING_SIZE = 2560, 1 << 25
 _GROUP, _GROUP_SIZE = 512, 1 << 22
 _GATHER = 0.05
 _ALIKE = 8  # the first trials that, failing all alike, stop a run
