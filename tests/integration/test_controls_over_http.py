@@ -9,14 +9,18 @@ import pytest
 
 from overread.benchmarks.grounding.controls import grounding_controls
 from overread.runs import Run, run
+from support.commands import no_pages
 from support.served import served
 
+__all__ = ["no_pages"]
 CONTROLS = sorted(grounding_controls())
 CASES = "phantom:48"
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Run, dict[str, int]]:
+def runs(
+    tmp_path_factory: pytest.TempPathFactory, no_pages: None
+) -> tuple[Run, Run, dict[str, int]]:
     """All controls in process, all controls behind a server each, and the calls each server got."""
     folder = tmp_path_factory.mktemp("controls")
     near = run(

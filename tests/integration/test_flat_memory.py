@@ -42,8 +42,9 @@ def measured(n: int, folder: Path) -> dict[str, Any]:
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_forty_thousand_distinct_trials_stay_in_flat_memory(tmp_path: Path) -> None:
     few = measured(10_000, tmp_path / "few")["peak_mb"]
-    # The less of two: on a busy machine more waits to be committed.
-    many = min(measured(40_000, tmp_path / name)["peak_mb"] for name in ("many", "again"))
+    many = measured(40_000, tmp_path / "many")["peak_mb"]
+    if many - few >= 20:  # the less of two: on a busy machine more waits to be committed
+        many = min(many, measured(40_000, tmp_path / "again")["peak_mb"])
     with Store(tmp_path / "many" / "store.sqlite") as store:
         assert store.count() == 40_000
     answers = pl.read_parquet(tmp_path / "many" / "answers.parquet")
